@@ -20,7 +20,7 @@ from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.shared import link
 from pages.shared.figure import show_figure
-from pages.shared.language import say
+from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.once import memo
 from pages.shared.progress import Reporter
@@ -88,7 +88,7 @@ def exposed_view(scene: AttackerScene) -> None:
             posterior_command(scene, worst, belief, TOP),
             say("It prints what the attacker believes once the first of these words is seen."),
             typed=belief.typed,
-            tables={"Words": lambda: ranked},
+            tables={later("Words"): lambda: ranked},
         )
     )
 

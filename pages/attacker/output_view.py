@@ -306,7 +306,7 @@ def output_view(scene: AttackerScene) -> None:
             posterior_command(scene, seen, belief, TOP),
             say("It prints the likeliest words with their chances before and after."),
             typed=belief.typed or pair_is_typed(),
-            tables={"Chances": lambda: belief_table(words, view)},
+            tables={later("Chances"): lambda: belief_table(words, view)},
             drawing=NAME,
         )
     )

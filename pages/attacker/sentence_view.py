@@ -313,7 +313,7 @@ def budget_view(scene: AttackerScene) -> None:
             budget_cell(scene, text, releases),
             scene.mechanism.cited,
             typed=is_typed(),
-            tables={"Losses": lambda: table},
+            tables={later("Losses"): lambda: table},
         )
     )
 

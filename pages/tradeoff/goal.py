@@ -460,8 +460,8 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
             icon=":material/tune:",
             on_click=take,
             help=say(
-                "The nearest step of the dial that still meets the goal; Words and Attacker "
-                "show this mechanism then."
+                "The nearest step of the dial that still meets the goal; Attacker shows "
+                "this mechanism then."
             ),
         )
     if "goal_set" in st.session_state:

@@ -138,7 +138,7 @@ def _ranked(marks: Marks, step: int) -> list[int]:
     heights = [-math.inf if place is None else place[1] for place in (row[step] for row in marks)]
     # Ranked by the server: the rows keep their order while the dial moves, so that one can follow a
     # row.
-    return sorted(range(len(marks)), key=heights.__getitem__)[::-1]
+    return sorted(range(len(marks)), key=heights.__getitem__, reverse=True)
 
 
 _HIGHS = 60.0, 100.0  # upper ends of the axes, in close-up and as a whole

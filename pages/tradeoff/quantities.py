@@ -163,7 +163,6 @@ UTILITIES = (
         later("meaning"),
         later("meaning left"),
         later("of the meaning"),
-        bound="guess",
     ),
     Utility(
         "kept",

@@ -86,7 +86,7 @@ def choose_view(*, clicks: bool = True) -> View:
                 "of the density. PCA is the honest shadow: no distance is exaggerated, but most "
                 "of each is lost."
             ),
-            start=say("densMAP"),
+            start="densMAP",
         )
         # On the map of all words a click looks at a word, and a button chooses it.
         slot = choose_slot() if clicks and scope == AROUND else SLOTS[0]

@@ -18,6 +18,7 @@ import streamlit as st
 from dpcore.arrays import FloatArray
 from dpcore.measure.density import STRATA, VocabularyDensity
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.maps.distances import SIDES
 from dpcore.plots.maps.panes import COLOURS, Change, pane_caption
 from pages.shared.dial import Group
@@ -233,7 +234,9 @@ def _pane(
             for i, distance, angle, side in near
         ],
         "chances": _rounded(chances.value, 4),
-        "ends": None if chances.exact else [_rounded(chances.low, 2), _rounded(chances.high, 2)],
+        "ends": None
+        if chances.exact
+        else [_ends(chances.low, at_least), _ends(chances.high, at_most)],
         **_drawn(bench, fate, place),
     }
 
@@ -296,6 +299,11 @@ def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
 
 def _rounded(values: FloatArray, digits: int) -> list[float]:
     return [_short(value, digits) for value in values.ravel().tolist()]
+
+
+def _ends(values: FloatArray, rounded: Callable[..., str]) -> list[float]:
+    """Round ends of intervals outwards, to the few digits that the browser shows."""
+    return [float(rounded(value, 2)) for value in values.ravel().tolist()]
 
 
 def _short(value: float, digits: int = 4) -> float:
