@@ -48,6 +48,13 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         yield start
 
 
+@pytest.fixture
+def fresh_server(tmp_path: Path) -> Iterator[Server]:
+    """A server of the app for one test: what it would prepare for later visitors ends with it."""
+    with serve(ROOT / "app.py", tmp_path) as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def app(start_server: Callable[..., Server]) -> Server:
     """The one server of the app that most tests share."""

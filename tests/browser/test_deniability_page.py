@@ -26,12 +26,12 @@ def own_faults(watch: Watch) -> list[str]:
 
 
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
-    start_server: Callable[..., Server], new_page: NewPage
+    fresh_server: Server, new_page: NewPage
 ) -> None:
-    server = start_server()
     page, watch = new_page()
     open_curves(
-        page, f"{server.url}/deniability?eps_metric=5&seed=7&curve_metric=tem&curve_log=&{FEW}"
+        page,
+        f"{fresh_server.url}/deniability?eps_metric=5&seed=7&curve_metric=tem&curve_log=&{FEW}",
     )
     expect(page).to_have_title("Deniability – Word Privacy Lab")
     expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
@@ -40,7 +40,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
-    assert "Traceback" not in server.printed()
+    assert "Traceback" not in fresh_server.printed()
 
 
 def test_trade_off_leads_there_and_the_menu_on(app_url: str, page: Page) -> None:

@@ -81,11 +81,10 @@ def write_text(page: Page, text: str) -> None:
 
 
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
-    start_server: Callable[..., Server], new_page: NewPage
+    fresh_server: Server, new_page: NewPage
 ) -> None:
-    server = start_server()
     page, watch = new_page()
-    open_grid(page, f"{server.url}/rewrite?eps_metric=5&place=3&via=tem&seed=7")
+    open_grid(page, f"{fresh_server.url}/rewrite?eps_metric=5&place=3&via=tem&seed=7")
     expect(page).to_have_title("Rewrite – Word Privacy Lab")
     expect(dial(page)).to_have_attribute("aria-valuetext", re.compile(r"ε = 5 "))
     expect(page.locator("[data-id='tem.v1/3']")).to_have_attribute("aria-pressed", "true")
@@ -94,7 +93,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     failed = [entry for entry in watch.bad_responses if "/rewrite/_stcore/" not in entry]
     assert failed == []
     assert not watch.foreign_requests
-    assert "Traceback" not in server.printed()
+    assert "Traceback" not in fresh_server.printed()
 
 
 def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page) -> None:

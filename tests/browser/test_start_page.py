@@ -28,13 +28,12 @@ def sentence(page: Page) -> None:
 
 
 def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
-    start_server: Callable[..., Server], new_page: NewPage
+    fresh_server: Server, new_page: NewPage
 ) -> None:
-    server = start_server()
     page, watch = new_page()
     loaded: list[Response] = []
     page.on("response", lambda response: loaded.append(response))  # Playwright takes no builtin
-    open_page(page, server.url)
+    open_page(page, fresh_server.url)
     sentence(page)
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
     expect(page.locator(".changing .changed").first).to_be_visible(timeout=WAIT_MS)
@@ -47,7 +46,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     )
     assert sum(size for size, _ in sizes) < MEGABYTES * 1e6, sizes
     watch.assert_clean()
-    assert "Traceback" not in server.printed()
+    assert "Traceback" not in fresh_server.printed()
 
 
 @pytest.mark.slow

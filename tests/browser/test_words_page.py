@@ -48,13 +48,12 @@ def own_faults(watch: Watch) -> list[str]:
 
 
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
-    start_server: Callable[..., Server], new_page: NewPage
+    fresh_server: Server, new_page: NewPage
 ) -> None:
-    server = start_server()
     page, watch = new_page()
     open_pair(
         page,
-        f"{server.url}/words?word=violin&other=doctor&eps_metric=3&projection=PCA&more=Map&{FEW}",
+        f"{fresh_server.url}/words?word=violin&other=doctor&eps_metric=3&projection=PCA&more=Map&{FEW}",
     )
     expect(page).to_have_title("Words – Word Privacy Lab")
     assert words(page) == ["violin", "doctor"]
@@ -63,7 +62,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
-    assert "Traceback" not in server.printed()
+    assert "Traceback" not in fresh_server.printed()
 
 
 def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_page: NewPage) -> None:
