@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -13,18 +12,17 @@ from tests.needs import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks")
 
-ALWAYS, OFTEN = ("txt", "1"), ("txt", "2")
+ALWAYS = ("txt", "1")
 CASES: list[tuple[str, ...]] = [
     (kind, workers) for kind in ("txt", "csv", "jsonl", "parquet") for workers in ("1", "2")
 ]
 CASES.append(("txt", "1", "release"))
-MARKS: dict[tuple[str, ...], Any] = {ALWAYS: (), OFTEN: pytest.mark.slow}
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=" ".join(case), marks=MARKS.get(case, pytest.mark.full))
+        pytest.param(case, id=" ".join(case), marks=() if case == ALWAYS else pytest.mark.full)
         for case in CASES
     ],
 )
