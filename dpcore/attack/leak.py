@@ -506,8 +506,8 @@ def all_columns(
 def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
     """Sum over all outputs: exact up to the error of the columns."""
     after, off = np.zeros(epsilons.size), np.zeros(epsilons.size)
-    for e, _, *columns in all_columns(belief.channel, epsilons, progress):
-        value, wrong = belief.success(*columns)
+    for e, _, logs, errors in all_columns(belief.channel, epsilons, progress):
+        value, wrong = belief.success(logs, errors)
         after[e] += value.sum()
         off[e] += wrong.sum()
     off += after * len(belief.channel.mechanism.lexicon) * 2.0**-52  # rounding of the sums

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import FloatArray, IntArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import (
     UNKNOWN,
     Bigram,
@@ -386,3 +386,55 @@ def context_attack(
         alone,
         likelihoods.argmax(axis=1),
     )
+
+
+def guesses_around(
+    sentence: Sentence,
+    hidden: BoolArray,
+    channel: Channel | None,
+    outputs: IntArray,
+    epsilon: float,
+    wanted: BoolArray,
+) -> IntArray:
+    """Guess words of a release in which some are blacked out, by the bigrams.
+
+    Args:
+        sentence: the prepared text, with k open slots.
+        hidden: True for a slot that is blacked out, which tells nothing of its word, shape (k,).
+        channel: of the mechanism; None if the other words are released unchanged.
+        outputs: released word of each slot, `UNKNOWN` outside the vocabulary, shape (k,).
+        epsilon: ε of the mechanism.
+        wanted: True for a slot that is asked for, shape (k,).
+
+    Returns:
+        The likeliest word of each slot that is asked for, shape (k,); `UNKNOWN` for a released word
+        outside the vocabulary, and for slots that are not asked for.
+    """
+    n = len(sentence.lexicon)
+    places = places_of(sentence, outputs)
+    seen = [place.output for place in places]
+    slots = {i: slot for slot, i in enumerate(i for i, p in enumerate(places) if not p.released)}
+    guesses = np.full(hidden.size, UNKNOWN)
+    model = language(sentence.lexicon)
+    # A sentence tells nothing about the next one; long ones are cut, since a posterior holds all
+    # words of the lexicon.
+    for part in parts_of(seen, n, MAX_TEXT_TOKENS):
+        asked = [i for i in part if i in slots and wanted[slots[i]]]
+        if not asked:
+            continue
+        evidence: list[Seen] = []
+        for i in part:
+            slot = slots.get(i)
+            if slot is not None and hidden[slot]:
+                evidence.append(np.ones(n))
+            elif slot is None or channel is None or seen[i] == UNKNOWN:
+                evidence.append(seen[i])
+            else:
+                logs = channel.seen(seen[i]).at(epsilon).logs
+                evidence.append(np.exp(logs - logs.max()))
+        beliefs = forward_backward(model, evidence)
+        for i in asked:
+            known = evidence[i - part.start]
+            belief = beliefs[i - part.start]
+            guesses[slots[i]] = belief.argmax() if isinstance(known, np.ndarray) else known
+    return guesses
