@@ -31,8 +31,8 @@ mechanism. Of a hidden word a stranger names the likeliest word of all, or reads
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -54,6 +54,7 @@ from dpcore.attack.leak import (
 )
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.prior import Prior, content_words, parse_prior
+from dpcore.attack.output.success import chance_of_any
 from dpcore.attack.trade.ground import BAYES
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import CorpusError, ParameterError
@@ -70,42 +71,12 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.rewrite.redact.redaction import Place, PlacedText, place_facts
 from dpcore.rewrite.redact.spans import AnnotatedText
-from dpcore.rewrite.sentence import draw
 
 NOT_MEASURED = (
     "facts that a text implies and does not hold word for word",
     "what style and length of a text tell about its author",
 )
 """What the shares here say nothing about, as sentences for a reader."""
-# Chances of places from those of their positions.
-
-
-def chance_of_any(places: Iterable[Place], chance: FloatArray) -> float:
-    """Return the chance that all positions of one place at least are right.
-
-    Args:
-        places: ranges of positions; they may overlap.
-        chance: chance that a position is right, independently of the others, shape (k,).
-    """
-    # A place matters only from its start on: of places with one end the latest start is enough.
-    latest: dict[int, int] = {}
-    for first, stop in places:
-        latest[stop] = max(first, latest.get(stop, first))
-    none = 1.0  # that no place is right, of the groups of overlapping places before this one
-    state: dict[int, float] = {}  # last wrong position → chance, while no place is right
-    reach = -1
-    for first, stop in sorted((first, stop) for stop, first in latest.items()):
-        for i in range(max(first, reach), stop):
-            if i == first and first >= reach:  # a new group
-                none *= sum(state.values()) if state else 1.0
-                state = {first - 1: 1.0}
-            right = float(chance[i])
-            wrong = sum(state.values()) * (1.0 - right)
-            bound = latest.get(i + 1, -1)
-            state = {last: p * right for last, p in state.items() if last >= bound}
-            state[i] = wrong
-        reach = max(reach, stop)
-    return 1.0 - none * (sum(state.values()) if state else 1.0)
 
 
 def _right(places: Sequence[Place], positions: FloatArray) -> float:
@@ -522,7 +493,7 @@ def facts_left(
     mechanism: Mechanism | None = None,
     epsilons: Sequence[float] | FloatArray = (),
     *,
-    redactor: str = "",
+    redactors: Sequence[str] = ("",),
     stranger: str | Prior = COUNTS,
     draws: int = 100,
     seed: int = 0,
@@ -535,15 +506,15 @@ def facts_left(
         lexicon: the vocabulary, that of the mechanism.
         mechanism: rewrites the words; None to release them unchanged.
         epsilons: ε of the mechanism, shape (E,); none without one.
-        redactor: hides words first; "" for none. One of
-            `dpcore.rewrite.redact.redaction.REDACTORS`.
+        redactors: names of redactors (`dpcore.rewrite.redact.redaction.REDACTORS`), each of which
+            hides words first in a release of its own; "" for none.
         stranger: of `dpcore.attack.leak.STRANGERS`, or a prior. `reads` needs an exact law.
         draws: rewritings of each fact, where a share has to be drawn.
         seed: of these draws, and of the texts that `reads` reads.
         progress: called with (stage, done, all).
 
     Returns:
-        One result for each ε, in order; one without a mechanism.
+        Results for each ε, in order, and each redactor; without a mechanism for each redactor.
 
     Raises:
         ParameterError: there is no such stranger or redactor, or it cannot be measured.
@@ -561,47 +532,84 @@ def facts_left(
             f"the facts have {len(tags):,} different tags; at most {MAX_FACT_TAGS} are read: a "
             "tag is a kind of facts, such as NAME"
         )
-    texts: list[PlacedText] = []
+    releases: dict[str, list[PlacedText]] = {redactor: [] for redactor in redactors}
     for done, each in enumerate(annotated, start=1):
-        texts.append(place_facts(each, lexicon, redactor))
+        for redactor, texts in releases.items():
+            texts.append(place_facts(each, lexicon, redactor))
         progress("texts", done, len(annotated))
-    tally = _Tally(annotated, texts, tags, who)
-    reads = who.name == READS
+    tally = _Tally(annotated, tags, who)
     if mechanism is None:
         if len(epsilons):
             raise ParameterError("without a mechanism there is no ε: leave it out")
-        seen = _released(texts, who)
         return [
-            tally.result("", None, redactor, seen, _compared(texts, None, 0, None, draws, seed))
+            tally.result(
+                texts,
+                ("", None, redactor),
+                _released(texts, who),
+                _compared(texts, None, 0.0, None, draws, seed),
+            )
+            for redactor, texts in releases.items()
         ]
     if mechanism.lexicon is not lexicon:
         raise ParameterError("the mechanism must be over the lexicon that is given")
     values = mechanism.check_epsilons(epsilons)
-    channel = open_channel(mechanism, progress=progress) if reads else None
     found: list[Guesses | None] = [None] * values.size
-    if not reads:
+    reading: _Reading | None = None
+    if who.name == READS:
+        reading = _Reading(mechanism, values, next(iter(releases.values())), seed, progress)
+    else:
         found = list(guesses_at(mechanism, values, who.prior, seed=seed, progress=progress))
     results = []
-    for epsilon, guesses in zip(values.tolist(), found, strict=True):
+    for e, epsilon in enumerate(values.tolist()):
         laws = _Laws(mechanism, epsilon) if mechanism.exact_law else None
-        seen = _rewritten(texts, mechanism, epsilon, who, guesses, laws, draws, seed)
-        if channel is not None:
-            read = []
-            for i, text in enumerate(texts):
-                asked = _of_facts(text) & (text.words >= 0)
-                right = np.zeros(asked.size, dtype=bool)
-                if asked.any():
-                    drawn = draw(text.sentence, mechanism, seed, i, epsilons=np.array([epsilon]))
-                    outputs = drawn.paths.at(np.array([epsilon]))[:, 0]
-                    how = channel, outputs, epsilon, asked
-                    named = guesses_around(text.sentence, text.hidden, *how)
-                    right = asked & (named == text.words)
-                read.append(who.granted(text, right))
-                progress(f"texts read for {mechanism.short}", i + 1, len(texts))
-            seen = replace(seen, guessed=read)
-        apart = _compared(texts, mechanism, epsilon, laws, draws, seed) if laws else ({}, False)
-        results.append(tally.result(mechanism.short, epsilon, redactor, seen, apart))
+        for redactor, texts in releases.items():
+            seen = _rewritten(texts, mechanism, epsilon, who, found[e], laws, draws, seed)
+            if reading is not None:
+                seen = replace(seen, guessed=reading.right(texts, e, who, progress))
+            apart = _compared(texts, mechanism, epsilon, laws, draws, seed) if laws else ({}, False)
+            what = mechanism.short, epsilon, redactor
+            results.append(tally.result(texts, what, seen, apart))
+            progress(f"facts left by {mechanism.short}", len(results), values.size * len(releases))
     return results
+
+
+class _Reading:
+    """One rewriting of each text at some ε, and the words that a reader names in it."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        epsilons: FloatArray,
+        texts: Sequence[PlacedText],
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self._mechanism, self._epsilons = mechanism, epsilons
+        self._channel = open_channel(mechanism, progress=progress)
+        inputs = [text.sentence.inputs(seed, i) for i, text in enumerate(texts) if text.facts]
+        entries = np.concatenate([np.empty(0, dtype=np.int64), *inputs])
+        # All texts together: a word that occurs in several needs its law once.
+        rng = generator(seed, "facts read", mechanism.key)
+        self._outputs = outputs_at(mechanism, rng, entries, epsilons, progress)
+
+    def right(
+        self, texts: Sequence[PlacedText], e: int, stranger: _Stranger, progress: Progress
+    ) -> list[FloatArray]:
+        """Return 1 at each position of a fact that is named at the ε of this number, else 0."""
+        done, found = 0, []
+        for i, text in enumerate(texts):
+            asked = _of_facts(text) & (text.words >= 0)
+            right = np.zeros(asked.size, dtype=bool)
+            if text.facts:
+                outputs = self._outputs[done : done + asked.size, e]
+                done += asked.size
+                epsilon = float(self._epsilons[e])
+                how = self._channel, outputs, epsilon, asked
+                named = guesses_around(text.sentence, text.hidden, *how)
+                right = asked & (named == text.words)
+            found.append(stranger.granted(text, right))
+            progress(f"texts read for {self._mechanism.short}", i + 1, len(texts))
+        return found
 
 
 class _Tally:
@@ -610,23 +618,21 @@ class _Tally:
     def __init__(
         self,
         annotated: Sequence[AnnotatedText],
-        texts: Sequence[PlacedText],
         tags: Sequence[str],
         stranger: _Stranger,
     ) -> None:
-        self._annotated, self._texts = annotated, texts
         self._tags, self._stranger = tags, stranger
+        self._annotated = Counter(fact.tag for each in annotated for fact in each.facts)
 
     def result(
         self,
-        mechanism: str,
-        epsilon: float | None,
-        redactor: str,
+        texts: Sequence[PlacedText],
+        release: tuple[str, float | None, str],
         seen: _Seen,
         apart: tuple[dict[tuple[int, int], float], bool],
     ) -> FactsLeft:
-        """Return the shares of one release."""
-        texts, size, who = self._texts, len(self._texts), self._stranger
+        """Return the shares of one release: its mechanism, ε and redactor."""
+        size, who = len(texts), self._stranger
         people = np.zeros(size)
         counts: dict[tuple[str, str], FloatArray] = defaultdict(lambda: np.zeros(size))
         kinds = ("facts", "outside", "left", "guessed", "before", "compared", "apart")
@@ -658,7 +664,7 @@ class _Tally:
             rows.append(
                 TagFacts(
                     tag,
-                    sum(tag in ("", fact.tag) for each in self._annotated for fact in each.facts),
+                    self._annotated[tag] if tag else self._annotated.total(),
                     round(facts.sum()),
                     round(sums["outside"].sum()),
                     share_over_texts(sums["left"], facts),
@@ -669,9 +675,7 @@ class _Tally:
                 )
             )
         return FactsLeft(
-            mechanism,
-            epsilon,
-            redactor,
+            *release,
             who.name,
             seen.attacker,
             size,

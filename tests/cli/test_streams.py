@@ -40,6 +40,7 @@ LINES = {
     "appendix-c": "--words doctor",
     "audit": "--mechanism trlaplace --epsilon 1",
     "attack": f"{TEM} --epsilon 3 --words doctor,weather",
+    "persons": "none.csv --facts facts --redact rules",  # refused: there is no such file
     "language": "info",
     "utility": "--mechanism no-such --epsilon 8",
     "robust": "digits --draws no",
