@@ -58,7 +58,7 @@ from dpcore.attack.output.success import chance_of_any
 from dpcore.attack.trade.ground import BAYES
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.intervals import ratio_of_sums
+from dpcore.learn.intervals import ratio_of_sums, student_quantile
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import (
@@ -337,6 +337,7 @@ def _compared(
             drawn = rng.permutation(len(values))[:MAX_FACT_VALUES]
             values = [values[int(i)] for i in np.sort(drawn)]
         rows = {w: laws.of(w) for value in values for w in value} if laws else {}
+        once: dict[tuple[Any, ...], float] = {}
         for value, t, f in sorted(facts):
             text = texts[t]
             seen = [
@@ -349,6 +350,9 @@ def _compared(
             others = [other for other in values if other != value]
             if not seen:
                 found[t, f] = 0.5
+                continue
+            if (value, *seen) in once:
+                found[t, f] = once[value, *seen]
                 continue
             if mechanism is None or laws is None:
                 apart = [any(value[j] != other[j] for j in seen) for other in others]
@@ -374,6 +378,8 @@ def _compared(
                 for o in others
             ]
             found[t, f] = float(np.mean(np.array(ahead) @ weights))
+            if len(seen) == 1:  # draws are of one fact alone, so that their errors are independent
+                once[value, *seen] = found[t, f]
     return found, exact
 
 
@@ -483,8 +489,9 @@ def share_over_texts(values: FloatArray, counts: FloatArray) -> Share | None:
         return Share(value, 0.0, 1.0)  # one text says nothing of others
     if value in (0.0, 1.0):
         return Share(value, *clopper_pearson(round(value * total), round(total), 0.025))
-    ratio, error = ratio_of_sums(values, counts)
-    return Share(value, max(ratio - 1.96 * error, 0.0), min(ratio + 1.96 * error, 1.0))
+    ratio, error = ratio_of_sums(values[some], counts[some])
+    half = student_quantile(int(some.sum()) - 1) * error
+    return Share(value, max(ratio - half, 0.0), min(ratio + half, 1.0))
 
 
 def facts_left(
