@@ -422,16 +422,18 @@ def guesses_around(
         asked = [i for i in part if i in slots and wanted[slots[i]]]
         if not asked:
             continue
-        evidence: list[Seen] = []
+        evidence: list[Seen] = [seen[i] for i in part]
+        rewritten = [
+            i for i in part if i in slots and not hidden[slots[i]] and seen[i] != UNKNOWN
+        ]  # fmt: skip
+        if channel is not None:
+            observed = channel.seen_all([seen[i] for i in rewritten])
+            for i, observation in zip(rewritten, observed, strict=True):
+                logs = observation.at(epsilon).logs
+                evidence[i - part.start] = np.exp(logs - logs.max())
         for i in part:
-            slot = slots.get(i)
-            if slot is not None and hidden[slot]:
-                evidence.append(np.ones(n))
-            elif slot is None or channel is None or seen[i] == UNKNOWN:
-                evidence.append(seen[i])
-            else:
-                logs = channel.seen(seen[i]).at(epsilon).logs
-                evidence.append(np.exp(logs - logs.max()))
+            if i in slots and hidden[slots[i]]:
+                evidence[i - part.start] = np.ones(n)
         beliefs = forward_backward(model, evidence)
         for i in asked:
             known = evidence[i - part.start]
