@@ -8,21 +8,22 @@ with such a word is never left and never guessed; these facts are in every share
 
 * *Left*: at one place of the fact at least, all its words come out as they went in. Words are
   rewritten independently, so with P(w | w) of the mechanism the chance is exact.
-* *Guessed*: at one place at least, a stranger (`dpcore.attack.leak`) names all its words. Who sees
-  one output at a time names argmax_v π(v)·P(y | v), whose chance Pr[guess = w | w] is a sum over
-  all outputs; who reads on (`reads`) is counted on one rewriting of each text, under the posterior
-  of the bigrams. These two strangers are scored on content words (`counts` holds function words
-  for impossible): of a fact such as *bank of america* the function word is granted.
+* *Guessed*: at one place at least, a stranger (`dpcore.attack.leak`) names all its words. A
+  stranger who sees one output at a time names argmax_v π(v)·P(y | v), and Pr[guess = w | w] is a
+  sum over all outputs; right guesses of the one who reads on (`reads`) are counted on one rewriting
+  of each text, under the posterior of the bigrams. `counts` and `reads` are scored on content words
+  (to `counts` function words are impossible): of *bank of america* the function word is granted.
 * *Told apart*: the chance that the true value is likelier, given the outputs at all places of the
   fact, than another value drawn from those of the same tag and number of words in the file; ties
   count half. It is the area under the curve (AUC) of the posterior that takes these values for
-  equally likely, ½ by chance; over facts whose words are all in the vocabulary. Exact if one word
-  is seen of the fact, else estimated from drawn outputs.
+  equally likely, ½ by chance; over facts whose words are all in the vocabulary, and over
+  `limits.MAX_FACT_VALUES` drawn values if there are more. Exact if one word is seen of the fact,
+  else estimated from drawn outputs.
 
-A person has their facts of one text. What no fact of a person leaves is a matter of their union: a
-fact may lie inside of another. Intervals (95 %) are over texts, as ratios of sums: that of an exact
-share says how far it may differ on other texts of this kind. A share of 0 or 1 has no spread; its
-interval is that of Clopper and Pearson.
+A person has their facts of one text; the chance that one of them is left is that of the union of
+their places, which may overlap. Intervals (95 %) are over texts, as ratios of sums (Student's): the
+interval of an exact share says how far it may differ on other texts of this kind. A share of 0 or 1
+has no spread; its interval is that of Clopper and Pearson, for independent facts.
 
 A redactor (`dpcore.rewrite.redact`) hides positions; the others are released, or rewritten by the
 mechanism. Of a hidden word a stranger names the likeliest word of all, or reads on around it.

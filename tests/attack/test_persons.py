@@ -87,7 +87,7 @@ def brute_right(
 
 
 def hits(mechanism: Mechanism, epsilon: float, prior: Prior, granted: bool) -> tuple[Table, Table]:
-    """What stays and what is guessed by word and output, from the definition."""
+    """Return what stays and what is guessed by word and output, from the definition."""
     n = len(mechanism.lexicon)
     law = laws_of(mechanism, epsilon)
     best = (prior.probability[:, None] * law).argmax(axis=0)
@@ -203,7 +203,7 @@ def test_the_real_rewriter_leaves_as_much(
 def _at(
     annotated: AnnotatedText, span: tuple[int, int], words: list[str], prior: Prior | None = None
 ) -> bool:
-    """Whether these words stand at a span: its words are counted by the white space before it."""
+    """Return True if these words stand at a span, counted by the white space before it."""
     start, end = span
     first = len(annotated.text[:start].split())
     wanted = annotated.text[start:end].replace(",", "").split()
