@@ -1,6 +1,7 @@
 """The command `persons`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,12 @@ def test_the_json_is_that_of_the_engine(file: Path, capsys: Capture) -> None:
         }
     assert [row["mechanism"] for row in answer["rows"]] == ["", *["k-ary.v1"] * 4]
     assert answer["not_measured"] == list(NOT_MEASURED)
-    first = answer["rows"][1]["tags"][0]
+    page = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
+    (line,) = [line for line in page.splitlines() if line.startswith("| `persons` ")]
+    row = answer["rows"][1]
+    for names in (set(answer), set(row), set(row["tags"][0])):
+        assert all(re.search(rf"\b{name}\b", line) for name in names)
+    first = row["tags"][0]
     assert (first["annotated"], first["facts"], first["outside"]) == (4, 4, 1)
     assert set(first["left"]) == {"value", "low", "high"}
 
