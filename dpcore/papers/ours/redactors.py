@@ -251,7 +251,8 @@ PERSONS = Study(
     ),
     "All 531 texts of PANORAMA with annotated facts; what is left and what `counts` guesses is "
     f"summed where the law is exact, and counted over {_REWRITTEN} rewritings for Madlib; values "
-    f"of several words are told apart on {_DRAWS} outputs of each fact; TEM is read once by bigrams.",
+    f"of several words are told apart on {_DRAWS} outputs of each fact; TEM is read once by "
+    "bigrams.",
     rewrites=False,  # no classifier learns from the texts
 )
 
