@@ -1,4 +1,4 @@
-"""Draw the rooms of the engine from its imports: `python -m tests.rooms` writes docs/rooms.md.
+"""Draw the rooms of the engine and list its studies: `python -m tests.rooms` writes docs/rooms.md.
 
 An arrow points from a room to one that it imports. An import that other arrows already imply is
 left out, so that the picture shows the order of the house.
@@ -6,6 +6,10 @@ left out, so that the picture shows the order of the house.
 
 from __future__ import annotations
 
+from types import ModuleType
+
+from dpcore.papers import studies
+from dpcore.study.plan import Study
 from tests.needs import ROOT
 from tests.rules import room_graph
 
@@ -17,6 +21,17 @@ arrows that others imply are left out. Every room also imports the ground: `guar
 `outwards.py`, `limits.py`, `errors.py`, `arrays.py`, `arguments.py`, `optional.py`. The question
 that each room answers is in [CONTRIBUTING.md](../CONTRIBUTING.md).
 
+"""
+
+_STUDIES = """
+# What only made the data
+
+No page runs these studies: pages read what `python -m dpcore study run NAME` has recorded in
+`data/results/`. The file that declares a study holds its measurements or imports them from
+`dpcore/study/`.
+
+| study | declared in | what is measured |
+|---|---|---|
 """
 
 
@@ -50,7 +65,25 @@ def picture(sources: dict[str, str]) -> str:
         for room, below in sorted(reduced(graph).items())
         for to in sorted(below)
     ]
-    return _HEAD + "\n".join(["```mermaid", "flowchart TD", *edges, "```", ""])
+    diagram = "\n".join(["```mermaid", "flowchart TD", *edges, "```", ""])
+    known = studies.STUDIES | studies.EXPERIMENTS
+    rows = [
+        f"| `{name}` | `{path}` | {known[name].title} |" for name, path in declared_in().items()
+    ]
+    return _HEAD + diagram + _STUDIES + "\n".join([*rows, ""])
+
+
+def declared_in() -> dict[str, str]:
+    """Return the file that declares each study, by the study's name in display order."""
+    modules = [value for value in vars(studies).values() if isinstance(value, ModuleType)]
+    files = {
+        study.name: module.__name__.replace(".", "/") + ".py"
+        for module in modules
+        for value in vars(module).values()
+        for study in (value if isinstance(value, tuple) else (value,))
+        if isinstance(study, Study)
+    }
+    return {name: files[name] for name in studies.STUDIES | studies.EXPERIMENTS}
 
 
 if __name__ == "__main__":

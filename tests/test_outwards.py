@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, PureLocalPrivacy, Status
@@ -70,6 +70,8 @@ def test_what_is_infinite_has_no_digits() -> None:
 
 
 @given(SHARES)
+@example(1 / 3_000)
+@example(1 - 1 / 3_000)
 def test_a_chance_at_most_is_no_less(probability: float) -> None:
     text = chance_at_most(probability)
     assert share_at_most(probability, "cases") in {f"{text} cases", "nearly all cases"}

@@ -60,7 +60,7 @@ DRAWN = (
     "no noise: ordinary linear classifier, exact", "normal", "odds at most, as promised",
     "probability", "probability that it stays",
     "proved by PixelDP's condition", "right guesses in 100", "scale of the noise",
-    "share of the words that may change", "share that is named rightly",
+    "share of the words that may change", "share that is named correctly",
     "size L of a shift of the mean vector", "size L of the attack",
     "the slides' condition (not proved)", "tight: the most that these bounds allow",
     "time of a step, with ÷ without", "trained normally", "true-positive rate", "without privacy",

@@ -94,6 +94,7 @@ def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]])
         fields.of_lexicon(lexicon)
         | {"seed": options.seed, "reader": options.reader, "first_words": options.first_words}
         | sizes
+        # By chance the mean place among n authors is (n + 1)/2.
         | {"chance": {"first": 1 / authors.count, "place": (authors.count + 1) / 2}}
         | {"attacks": attacks},
         _author_lines(authors.count, attacks),
@@ -354,6 +355,7 @@ def _bayes(
         for row, candidate in zip(candidates, belief.top(options.top), strict=True):
             row["bound"] = posterior_bound(lexicon, guarantee, prior, candidate.word)
         more: dict[str, Any] = {}
+        # Odds need two words; a list may hold one.
         if channel.words.size > 1:
             first = output if output in channel.words else belief.best
             worst = worst_odds(lexicon, likelihood, guarantee, first)

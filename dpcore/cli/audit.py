@@ -45,11 +45,13 @@ from dpcore.plots.style import probability_text
 # The command `audit --callable`: any function from words to words, by its outputs alone.
 
 
+# 128 + SIGINT, as shells report an interrupt: the answer is printed, but a script has to know.
 _INTERRUPTED = 130
 _FORMS = [str(form) for form in Form]
 
 function_options = flags.several(
     option("--metric", help=f"of the claim: {', '.join(Metric)}, or {ANY} between any two words"),
+    # No defaults here: None tells an option that was not typed, see `refuse_function_options`.
     option("--delta", help="the claimed δ  [default: 0]"),
     flags.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
     option(
@@ -159,6 +161,8 @@ def audit_command(options: Options) -> Answer:
     if options.callable is not None:
         if options.epsilon is None:
             raise ParameterError("--callable needs --epsilon, the ε that is claimed")
+        # Refused and not ignored: an option without effect would let a person think that it had
+        # one.
         if options.at or options.set or options.words or options.pairs != "all":
             raise ParameterError(
                 "--set, --at, --words and --pairs are not for --callable: a function is called as "
@@ -171,6 +175,7 @@ def audit_command(options: Options) -> Answer:
             raise ParameterError("--mechanism needs --epsilon")
         if options.at:
             raise ParameterError("--at belongs to --claim and --all; a mechanism takes --set")
+        # A dimension in place of a lexicon: the noise is then audited without any words.
         return (_any_inputs if "d" in options.set else _mechanism)(options)
     if options.epsilon is not None or options.set or options.words or options.pairs != "all":
         raise ParameterError(
@@ -240,6 +245,7 @@ def _fields(report: AuditReport) -> dict[str, Any]:
 
 
 def _report_lines(mechanism: Mechanism, report: AuditReport) -> Iterator[str]:
+    # From its logarithm: δ of TrLaplace is the d-th power of a setting, and underflows.
     delta, worst = "", report.worst
     if report.claimed_log_delta > -math.inf:
         delta = f", δ = e^{report.claimed_log_delta:.6g}"
@@ -261,7 +267,9 @@ def _report_lines(mechanism: Mechanism, report: AuditReport) -> Iterator[str]:
 
 
 def _settings(options: Options) -> AuditSettings:
+    # Types are texts here, since annotations are not evaluated.
     kinds = {field.name: str(field.type) for field in dataclasses.fields(AuditSettings)}
+    # --seed has no default, or it would override `--at seed=N`.
     values: dict[str, Any] = {} if options.seed is None else {"seed": options.seed}
     for name, value in options.at.items():
         if name not in kinds:
@@ -277,6 +285,7 @@ def _settings(options: Options) -> AuditSettings:
 
 def _claims(options: Options) -> Answer:
     settings = _settings(options)
+    # Refused before a large lexicon is read.
     if options.claim is not None and options.claim not in CLAIMS:
         raise ParameterError(f"unknown claim {options.claim[:40]!r}; known are {', '.join(CLAIMS)}")
     lexicon = load_lexicon(options)
@@ -376,5 +385,6 @@ def _with_defaults(given: Sequence[str]) -> list[str]:
     """Add the default of a mechanism that the options do not mention."""
     if any("=" not in text for text in given):
         return list(given)  # a list for both
+    # By short name or by registry key, both of which a person may type.
     missing = [m for m in _EPSILONS if not any(o.startswith((f"{m}=", f"{m}.v")) for o in given)]
     return [*given, *(f"{m}={_EPSILONS[m]}" for m in missing)]

@@ -113,6 +113,7 @@ def _train_words(options: Options, state: Path) -> Answer:
     if options.mechanism is not None or options.epsilon is not None:
         mechanism, epsilon = _mechanism(options, lexicon, architecture)
         noise, name = partial(draw_vectors, mechanism, epsilon), f"{mechanism.key} {epsilon!r}"
+        # Part of the state: training that is resumed must go on under the same noise.
         name += repr(sorted(mechanism.settings().items()))
     model, fitted = train(
         texts, lexicon, architecture, training,
@@ -121,6 +122,7 @@ def _train_words(options: Options, state: Path) -> Answer:
     )  # fmt: skip
     facts = {"epochs": _history(fitted), "best": fitted.best}
     save_autoencoder(options.out, model, facts | {"noise": name, "seed": training.seed})
+    # After the network is saved: until then an interrupt loses nothing.
     state.unlink(missing_ok=True)
     about = {
         "texts": len(texts),
@@ -133,6 +135,7 @@ def _train_words(options: Options, state: Path) -> Answer:
 
 def _train_adept(options: Options, state: Path) -> Answer:
     for name in ("vectors", "norm", "mechanism", "epsilon"):
+        # Refused and not ignored: a person would believe that their noise was used.
         if getattr(options, name) is not None:
             raise ParameterError(
                 f"the model adept learns its own words and vectors, without noise of a mechanism: "
@@ -144,6 +147,7 @@ def _train_adept(options: Options, state: Path) -> Answer:
         longest=options.longest,
         training=flags.training_of(options, clip=5.0),
     )
+    # A text without a word teaches nothing, and has no latent vector.
     texts = [text for text in _public(options) if words_of(text)]
     model, fitted = train_adept(
         texts, settings, device=options.device, state=state, progress=options.progress
@@ -203,6 +207,7 @@ def _mechanism(
     _check_noise(options)
     settings: dict[str, Any] = dict(options.set)
     if "clip_norm" in resolve(options.mechanism).parameters():
+        # The norm that the network was trained with; another one may still be asked for.
         settings.setdefault("clip_norm", architecture.norm)
     mechanism = create(options.mechanism, lexicon, settings)
     return mechanism, mechanism.check_epsilon(options.epsilon)
@@ -243,6 +248,7 @@ def _rewrite(options: Options) -> Answer:
     if options.text is not None:
         check_text(options.text)
     _check_noise(options)
+    # The file says which of the two models it holds, so the option is not needed here.
     whole = load_checkpoint(options.checkpoint).architecture == ARCHITECTURE
     lines = _lines(options.file) if options.text is None else [options.text]
     return (_rewrite_utterances if whole else _rewrite_words)(options, lines)
@@ -251,10 +257,12 @@ def _rewrite(options: Options) -> Answer:
 def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
     model, _ = load_autoencoder(options.checkpoint, _vectors(options), options.device)
     mechanism, epsilon = _mechanism(options, model.lexicon, model.architecture)
+    # One generator for all lines: the noise of a part goes on where that of the last one ended.
     rng = generator(options.seed, "auto-encoder", mechanism.key)
     texts: list[str] = []
     longest = words = 0
     for start in range(0, len(lines), _LINES):
+        # `first` numbers the lines of the whole file in messages.
         documents = encode_all(lines[start : start + _LINES], model.lexicon, first=start)
         most = int(np.diff(documents.offsets).max())
         if not most <= MAX_SENTENCE_WORDS:
@@ -264,6 +272,7 @@ def _rewrite_words(options: Options, lines: Sequence[str]) -> Answer:
             )
         texts += documents.texts(model.rewrite(documents, mechanism, epsilon, rng))
         longest, words = max(longest, most), words + documents.words.size
+    # For the longest text: what holds for it holds for every shorter one.
     composed = composition(mechanism, epsilon, longest)
     guarantee = composed.guarantee
     return Answer(
@@ -306,6 +315,7 @@ def _rewrite_utterances(options: Options, lines: Sequence[str]) -> Answer:
     status, statement = _promise(noisy)
     if len(places) < len(lines):
         statement += "; a line without a word stays empty, and that is seen"
+    # Reported, since the guarantee rests on it and no option sets it.
     clip_norm, latent = model.clip_norm(FORMS[name]), model.shape.latent
     experiment = options.seed is not None
     return Answer(

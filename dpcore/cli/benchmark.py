@@ -58,6 +58,7 @@ _WORDS = {"label", "promise"}  # columns that are read from the left
 @flags.file("--out", "write the boards too: as .md, .csv or .json")
 @option(
     "--recorded",
+    # Alone it names the first record; with a value, another one.
     is_flag=False,
     flag_value=_FIRST,
     metavar="[NAME]",
@@ -68,6 +69,7 @@ def benchmark_command(options: Options) -> Answer:
 
     An hour of the processor for 25,000 words, minutes for a small lexicon or with --quick.
     """
+    # Before an hour of work, not after it.
     if options.out is not None and options.out.suffix not in _WRITERS:
         raise ParameterError(f"--out ends in {', '.join(_WRITERS)}, got {options.out.name[:60]!r}")
     notes: list[str] = []
@@ -88,6 +90,7 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
     lexicon = load_lexicon(options)
     name = options.lexicon or DEFAULT_NAME
     encoder = len(installed(_ENCODER)) == len(_ENCODER)
+    # A first look does without the encoder anyway, so nothing is missed there.
     if not (encoder or options.quick):
         notes.append(_WITHOUT)
     files: tuple[tuple[str, Settings], ...] = ()
@@ -123,9 +126,11 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
             if options.work is not None
             else "nothing is kept: --work DIR keeps what is finished"
         )
+        # `main` prints the message of an interrupt, which here says whether the hour is lost.
         raise KeyboardInterrupt(kept) from None
     if not (rows.loc[rows["quantity"] == "least", "tested_on"] == "metric").any():
         notes.append(_UNKNOWN)
+    # In the form of a record, so that one function makes the boards of both.
     return Benchmark(Figures(Recorded(entry, rows)))
 
 
@@ -180,6 +185,7 @@ def _lines(benchmark: Benchmark, every: Sequence[Board]) -> Iterator[str]:
         }
         columns = []
         for key, text in shown.items():
+            # By content: names of corpora and mechanisms, ours or others', have any length.
             width = max(len(text), *(len(row[key]) for row in rows))
             columns.append(f"{{{key}:{'<' if key in _WORDS else '>'}{width}|{text}}}")
         yield from table(" ".join(columns), rows)

@@ -40,6 +40,7 @@ def with_certificate(options: Options, mechanism: Mechanism) -> Mechanism:
         return mechanism
     if words <= calibrated.certified_by_command and cache_status().writable:
         calibrated.calibrate(options.progress)
+        # Created again: a mechanism is frozen, and reads its certificate when it is made.
         mechanism = create(mechanism.key, mechanism.lexicon, mechanism.settings())
     name_calibrate(options, mechanism)
     return mechanism
@@ -52,6 +53,7 @@ def name_calibrate(options: Options, mechanism: Mechanism) -> None:
         return
     if not calibrated.is_known:
         command = shlex.split(calibrated.calibrate_command)
+        # A lexicon that was given by its path has no name: the command repeats the path.
         typed = [options.lexicon if word == catalogue.NO_NAME else word for word in command]
         options.uncertified[mechanism.short] = shlex.join(typed)
 
@@ -67,6 +69,7 @@ def settings_of_each(options: Options, mechanisms: Sequence[str]) -> dict[str, d
                 f"none of the mechanisms {', '.join(kinds)} has a parameter {key[:40]!r}"
             )
         for name in having:
+            # One --set serves every compared mechanism that has the parameter.
             settings[name][key] = value
     return settings
 
@@ -95,6 +98,7 @@ def parse_epsilons(text: str) -> list[str | float]:
             "a grid of epsilon is LOW:HIGH:COUNT with 0 < LOW < HIGH and COUNT from 2 to "
             f"{MAX_EPSILONS:,}, got {text[:60]!r}"
         ) from None
+    # In equal ratios: ε acts on a logarithmic scale.
     return [float(value) for value in np.geomspace(low, high, steps)]
 
 
@@ -116,9 +120,11 @@ def epsilons_of_each(given: Sequence[str], mechanisms: Sequence[Mechanism]) -> l
     for mechanism in mechanisms:
         chosen = named.get(mechanism.key, []) + named.get(mechanism.short, []) or common
         if not chosen:
+            # Some may be named beside their values while others are forgotten.
             raise ParameterError(f"no epsilon is given for {mechanism.short}")
         if len(chosen) > MAX_EPSILONS:
             raise ParameterError(f"at most {MAX_EPSILONS:,} values of epsilon, got {len(chosen):,}")
         checked = {mechanism.check_epsilon(value) for value in chosen}  # type: ignore[arg-type]
+        # Ascending and each once: paths of one draw are read along ε.
         grids.append(sorted(checked))
     return grids

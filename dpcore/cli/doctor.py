@@ -103,6 +103,7 @@ def _guarded(name: str, look: Callable[[], Finding | None]) -> Finding | None:
     """Return the finding of a check, or the reason why it fails."""
     try:
         return look()
+    # Before `DpcoreError`, of which it is a kind.
     except MissingPackageError as error:
         return Finding(name, State.BAD, str(error))  # the message has the command
     except (DpcoreError, ImportError, OSError) as error:
@@ -129,6 +130,7 @@ def _part(part: str) -> Finding:
     needed = requirements(part)
     versions = installed(each.name for each in needed)
     absent = [each for each in needed if each.name not in versions]
+    # Another release is told apart from a missing one: the advice differs.
     wrong = [e for e in needed if e.name in versions and not fits(e, versions[e.name])]
     facts = [", ".join(f"{e.name} {versions[e.name]}" for e in needed if e.name in versions)]
     facts += [
@@ -139,6 +141,7 @@ def _part(part: str) -> Finding:
     found, name = "; ".join(filter(None, facts)), f"packages of {PARTS[part]}"
     if not (absent or wrong):
         return Finding(name, State.GOOD, found)
+    # A missing option is no fault: the exit code stays 0.
     state = State.BAD if part in NEEDED else State.OPTIONAL
     advice = install_releases([*absent, *wrong], part) if wrong else install(part)
     return Finding(name, state, found, advice)
@@ -156,6 +159,7 @@ def _plugins() -> Finding | None:
     taken = ", ".join(f"{key} ({package})" for key, package in packages.items())
     if problems:
         advice = "ask who maintains the package"
+        # Not bad: the mechanisms of other packages are left out, and ours work.
         return Finding(_PLUGINS, State.OPTIONAL, "; ".join(problems), advice)
     return Finding(_PLUGINS, State.GOOD, taken) if taken else None
 
@@ -185,6 +189,7 @@ def _neighbours() -> Finding:
     index = faiss.IndexFlatL2(vectors.shape[1])
     index.add(vectors)
     searched = index.search(vectors[:50], 2)[1]
+    # In double precision and by the definition, so that it cannot err as FAISS may.
     exact = ((vectors[:50, None].astype(float) - vectors[None].astype(float)) ** 2).sum(axis=2)
     nearest = np.argsort(exact)[:, :2]
     name, threads = "nearest neighbours", faiss.omp_get_max_threads()
@@ -203,6 +208,7 @@ def _reader() -> Finding:
     from dpcore.lexicon.masked_model import FILE
 
     name, manifest = "reader of sentences", reader_manifest()
+    # By its hash: a network with damaged weights still answers, only wrongly.
     if sha256_of_file(language_folder() / FILE) != manifest["files"][FILE]["sha256"]:
         advice = "install the laboratory again, or train with `python -m dpcore language train`"
         return Finding(name, State.BAD, f"{FILE} is not as its manifest says", advice)
@@ -231,6 +237,7 @@ def _results() -> Finding:
 
     entries = read_bundled()
     for entry in entries:
+        # Reading compares the hash of each file with its manifest.
         read_recorded(entry.name)
     text = f"{len(entries)} tables, all as their manifests say"
     return Finding("recorded results", State.GOOD, text)
@@ -254,7 +261,9 @@ def _free_megabytes() -> float | None:
     except OSError:
         return None
     for line in lines:
+        # Not MemFree: the system gives back what it only caches.
         if line.startswith("MemAvailable:"):
+            # The file counts in kB.
             return int(line.split()[1]) / 1_000
     return None
 

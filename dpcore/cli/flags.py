@@ -23,6 +23,7 @@ _A_MECHANISM = "a name from `mechanisms`"
 
 def several(*declared: Declared[Any]) -> Declared[Any]:
     """Return one decorator of several options, in this order."""
+    # Decorators apply from the last to the first, and help lists options in the order of reading.
     return lambda function: reduce(lambda inner, declare: declare(inner), declared[::-1], function)
 
 
@@ -42,6 +43,7 @@ def number(
 
 def file(flag: str, text: str = "", metavar: str = "FILE", **more: Any) -> Declared[Any]:
     """Declare an option that names a file or a folder."""
+    # Not `click.Path`: whether a file is there is said by the code that opens it, in our words.
     return option(flag, type=Path, metavar=metavar, help=text, **more)
 
 
@@ -59,8 +61,10 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # older releases take no
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
         """Cut at the first equals sign."""
+        # At the first equals sign: a value may have one, such as a rule of `budget`.
         name, equals, text = (part.strip() for part in value.partition("="))
         if not (name and equals):
+            # Cut: what was typed may be long, and the message is one line.
             self.fail(f"{value[:60]!r} is not {param and param.metavar}", param, ctx)
         return name, text
 
@@ -69,6 +73,7 @@ def pairs(flag: str, text: str) -> Declared[Any]:
     """Declare a repeatable option NAME=VALUE: a dictionary, for each name the last value."""
     return option(
         flag, type=Pair(), multiple=True, metavar="NAME=VALUE", help=f"{text}; repeatable",
+        # The last value of a name wins, as with options that are not repeatable.
         callback=lambda _, __, given: dict(given),
     )  # fmt: skip
 

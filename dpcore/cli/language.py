@@ -31,6 +31,7 @@ def _info(options: Options) -> Answer:
     model = language(lexicon)
     text = (language_folder() / "manifest.json").read_text(encoding="utf-8")
     manifest: dict[str, Any] = json.loads(text)
+    # Stable: equally frequent words keep their order from run to run.
     top = [lexicon.words[i] for i in (-model.frequency).argsort(kind="stable")[:20]]
     trained = reader_manifest()
     return Answer(

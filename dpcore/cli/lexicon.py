@@ -153,6 +153,7 @@ def _info_lines(facts: dict[str, Any], read: str) -> Iterator[str]:
 def _build(options: Options) -> Answer:
     """Compute the exact extent and the neighbour table of a lexicon: a name or a path."""
     parts = tuple(part.strip() for part in options.parts.split(",") if part.strip())
+    # The file needs it, whatever parts were named.
     if options.extent_file and "extent" not in parts:
         parts = (*parts, "extent")
     lexicon = load(
@@ -169,6 +170,7 @@ def _build(options: Options) -> Answer:
     if extent:
         lines.append(f"diameter {extent.diameter:.10g}, separation {extent.separation:.10g}")
     if not report.kept:
+        # Said, since the work would have to be done again.
         lines.append("the cache folder cannot be written, so only an --extent-file was kept")
     result = fields.some(report, "fingerprint parts extent kept")
     result["extent"] = extent.as_json() if extent else None
@@ -209,6 +211,7 @@ def _added(added: AddedLexicon) -> Answer:
             f"{added.name}: {added.words:,} words x {added.dimension} ({added.report.format})",
             f"{added.report.dropped}; fingerprint {added.fingerprint}",
         ],
+        # Read back by its name: the warning is about what is kept, and that it can be read.
         _cautions(load(added.name)),
         indent=_INDENT,
     )
@@ -267,6 +270,7 @@ def _hyperbolic(options: Options) -> Answer:
 @flags.file("--out", "and write it, as it is bundled", metavar="NPZ")
 def _kinds(options: Options) -> Answer:
     """Count the words of a lexicon by kind, after the classes of WordNet."""
+    # Two of eight combinations are meant: all bundled words again, or a lexicon as it is.
     given = (options.lexicon, options.wordnet is None, options.out is None)
     if given not in {(None, False, False), (options.lexicon, True, True)}:
         raise ParameterError("--wordnet and --out go together, and are of the bundled words alone")
@@ -306,6 +310,7 @@ def _build_map(options: Options) -> Answer:
     """Make maps and keep them in the cache."""
     bundled = options.bundle is not None
     if not bundled:
+        # Before minutes of work on a map that could not be kept.
         check_cache()
     if options.k is not None and not options.word:
         raise ParameterError("--k is the number of neighbours of --word, which is not given")
@@ -337,6 +342,7 @@ def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
     for name in _PROJECTIONS:
         whole = build_vocabulary_map(lexicon, name, progress=progress)
         bundle.append((plan_of_vocabulary(name), f"vocabulary-{name}", whole))
+        # PCA of a pair takes a moment and is not bundled.
         if name != "pca":
             plan = plan_of_words(lexicon, centres, k, name)
             pair = build_local_map(lexicon, plan.centres, k, name, progress=progress)
@@ -354,7 +360,9 @@ def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
 def _list_map(options: Options) -> Answer:
     """The maps that are there."""
     lexicon = load_lexicon(options)
+    # Maps are of Euclidean distances, whatever metric the lexicon has.
     facts = stored_facts(lexicon.with_metric(Metric.EUCLIDEAN).fingerprint)
+    # For a program an empty list is an answer; a person needs to know what to do.
     if not facts and not options.json:
         raise MapMissingError(
             f"there is no map of lexicon {lexicon.name!r} yet; build them with "

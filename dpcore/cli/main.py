@@ -74,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), lossless_output():
         _say_plainly()
         try:
+            # With the flush inside: a full disk shows only when the buffer is written, and Python
+            # would report it after the exit code is set.
             code = _run(given)
             flush_output()
         except BrokenPipeError:  # the reader of a pipe went away, which is its right
@@ -94,6 +96,7 @@ def _say_plainly() -> None:
         else:
             shown(message, category, *more, **options)
 
+    # Undone by `catch_warnings` in `main`.
     warnings.showwarning = show
 
 
@@ -107,12 +110,14 @@ def _run(given: list[str]) -> int:
     except click.UsageError as error:
         note(f"error: {_sentence(error)}")
         return 2
+    # Exit code 2 as for usage: the input was refused, and another one may work.
     except DpcoreError as error:
         note(f"error: {error}")
         return 2
     except KeyboardInterrupt as stop:
         note("; ".join(["stopped", *map(str, stop.args)]))
         return 130
+    # Before `OSError`, of which it is a kind; `main` ends quietly then.
     except BrokenPipeError:
         raise
     except OSError as error:  # a disk that is full, a folder that may not be read
@@ -126,6 +131,7 @@ def _run(given: list[str]) -> int:
 
 def _sentence(error: click.UsageError) -> str:
     """Return the message of click on one line, with the command that shows what is allowed."""
+    # click breaks some of its messages into lines.
     text = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else PROGRAM
     return f"{text} (`{path} --help` says what it takes)"

@@ -55,6 +55,8 @@ def mechanisms_command(options: Options) -> Answer:
         try:
             mechanism = create(key, lexicon)
         except DpcoreError as error:
+            # One of ours that cannot be made is a fault here; one of another package must not hide
+            # the rest.
             if package_of(kind) is None:
                 raise
             problems.append(f"warning: {error}")
@@ -71,6 +73,7 @@ def mechanisms_command(options: Options) -> Answer:
                 "epsilon_means": str(kind.meaning),
                 **fields.some(kind, "exact_law accepts_approximate_search"),
                 "epsilon_above": allowed.low,
+                # JSON has no infinity.
                 "epsilon_below": allowed.high if math.isfinite(allowed.high) else None,
                 "parameters": {
                     name: {k: v for k, v in declared.items() if v is not None and k != "type"}
@@ -120,6 +123,7 @@ def calibrate_command(options: Options) -> Answer:
         )
     lexicon = mechanism.lexicon
     known = mechanism.certificate if mechanism.is_known and not options.again else None
+    # A known one is not computed again: at 25,000 words that takes minutes.
     certificate = known or mechanism.calibrate(options.progress)
     if options.file is not None:
         provenance = {
@@ -344,6 +348,7 @@ def leak_command(options: Options) -> Answer:
         **fields.some(options, "reader draws seed progress"),
     )
     records = [row.to_dict() | fields.of_settings(mechanism) for row in rows]
+    # Of one ε the fields stand at the top, as a program that asks for one expects.
     answer: dict[str, Any] = records[0] if len(records) == 1 else {"rows": records}
     return Answer(
         answer | fields.of_lexicon(lexicon),
@@ -414,6 +419,7 @@ def _lines_tradeoff(answer: Tradeoff) -> Iterator[str]:
     yield "Given away: " + ", ".join(leakages) + "; left: " + ", ".join(UTILITIES)
     if "kind" not in leakages:
         yield "Kinds of words are known of English alone: of this lexicon no kind is guessed."
+    # As a line of the same table, so that the columns can be compared.
     before = [answer.before | {"epsilon": 0.0}]
     yield "Where the output has nothing to do with the word:"
     yield from table(template, before)
@@ -431,6 +437,7 @@ def _lines_tradeoff(answer: Tradeoff) -> Iterator[str]:
 
 def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -> None:
     """Write one page: the trade-off, and for each meaning of ε the frontier with its curves."""
+    # Late: plotly takes half a second, and only --figure needs it.
     from dpcore.plots.attack import tradeoff as plots
     from dpcore.plots.style import SCALES
 
@@ -473,11 +480,13 @@ def _draw(options: Options, answer: Tradeoff, mechanisms: Sequence[Mechanism]) -
         )
         parts.append((figure, plots.distance_caption(left)))
     _write(options.figure, f"The trade-off on {answer.lexicon}", parts)
+    # On standard error: standard output has the numbers.
     note(f"wrote {options.figure}")
 
 
 def _promises(mechanisms: Sequence[Mechanism], answer: Tradeoff) -> dict[str, Guarantee]:
     """Return the guarantee of each mechanism at its first ε."""
+    # Reversed, so that the first ε of each mechanism is the one that stays.
     first = {row.mechanism: row.epsilon for row in reversed(answer.rows)}
     return {each.short: each.guarantee(first[each.short]) for each in mechanisms}
 
@@ -490,6 +499,7 @@ def _in_distances(promise: Guarantee) -> bool:
 def _write(path: Path, title: str, parts: Sequence[tuple[Any, str]]) -> None:
     """Write figures with their captions as a self-contained page."""
     body = "".join(
+        # The library once a page: it has several megabytes, and the page loads nothing.
         figure.to_html(full_html=False, include_plotlyjs=i == 0) + f"<p>{html.escape(caption)}</p>"
         for i, (figure, caption) in enumerate(parts)
     )

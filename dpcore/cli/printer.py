@@ -76,7 +76,9 @@ class Answer:
         except OutputError as error:
             begin = f"{self.published}; " if self.published else "error: "
             note(f"{begin}the answer could not be written ({error})")
+            # An exit code that says more, such as that of an interrupt, stays.
             code = code or (UNFINISHED if self.published else FAILED)
+        # The JSON has the same as fields; a program should not have to read standard error.
         for line in () if as_json else self.notes:
             note(line)
         return code
@@ -128,6 +130,7 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        # Or Python would try to write the rest when it ends, and fail with a message of its own.
         discard(sys.stdout)
         if isinstance(error, BrokenPipeError):
             raise
@@ -195,6 +198,7 @@ def progress_bars() -> Iterator[Progress]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield silent
         return
+    # Late: only a terminal has bars.
     from tqdm import tqdm
 
     bars: dict[str, Any] = {}
@@ -206,6 +210,7 @@ def progress_bars() -> Iterator[Progress]:
             in_bytes = stage in _BYTE_STAGES
             bars[stage] = tqdm(
                 desc=stage,
+                # 0 means that the total is not known; tqdm then counts without an end.
                 total=total or None,
                 unit="B" if in_bytes else "",
                 unit_scale=in_bytes,

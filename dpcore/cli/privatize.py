@@ -87,6 +87,7 @@ def privatize_command(options: Options) -> Answer:
         )
     if options.label is not None:
         check_label(options.label, options.out)
+    # Before anything is read: a wrong number of workers or a missing package is refused at once.
     executor = executors.of(options.workers, options.scheduler)
     order, lacks_label = _order(options)
     curve, unknown = _curve(order.mechanism, needed=options.label is not None)
@@ -100,6 +101,7 @@ def _order(options: Options) -> tuple[Order, bool]:
     with alone_with(options.out):  # before a large lexicon is read
         columns = Columns(options.text_column, _keep(options), options.experiment)
         lacks_label = options.label is not None and is_published(options.out)
+        # With the copy there, its source may be gone: the label is written from the record alone.
         if not lacks_label:
             check_files(options.source, options.out, columns, reading)
     mechanism = build_mechanism(options)
@@ -126,6 +128,7 @@ def _curve(mechanism: Mechanism, *, needed: bool) -> tuple[TradeCurve | None, st
         return recorded_curve(mechanism), ""
     except DpcoreError as error:
         if needed:
+            # Of the same type, since the type decides what a caller makes of it.
             raise type(error)(
                 f"the label needs the measurements of this mechanism: {error}; or leave out "
                 "--label, and give the command with --label later"
@@ -146,6 +149,7 @@ def _published(order: Order, executor: Executor, progress: Progress) -> Json:
                 f"what is finished is kept in {order.folder}: give the same command again to go "
                 "on, or delete that folder"
             )
+        # The interrupt may come after the last step: the copy counts, and ε is spent.
         elif is_published(order.out):
             left = f"{order.out} is published already, with its record {order.record}"
         else:
@@ -208,6 +212,7 @@ def _keep(options: Options) -> tuple[str, ...]:
     """Return the columns of --keep: a value is one name if the file has it, else a list."""
     names: list[str] = []
     for value in options.keep:
+        # A name of a column may hold a comma: the file decides.
         if "," in value and options.source.is_file():
             form = format_of(options.source, _reading(options), (value, options.text_column))
             if value.strip() in form.shape.names:

@@ -54,6 +54,7 @@ def read_rows(file: Path, options: Options, *typed: str) -> Table:
     """
     try:
         with file.open("rb") as opened:
+            # One byte more shows that it is too large; the rest is not read.
             data = opened.read(MAX_LABELLED_BYTES + 1)
     except OSError as error:
         raise CorpusError(f"{file} cannot be read ({error.strerror})") from None
@@ -68,6 +69,7 @@ def read_text(name: str) -> str:
     """
     try:
         if name == "-":
+            # So it is where a process starts without one.
             if sys.stdin is None:
                 raise TextError("standard input is closed: name a file")
             return decode(sys.stdin.buffer.read())

@@ -55,6 +55,7 @@ from dpcore.optional import safetensors, torch
 # `robust train`, and `robust certify` and `robust attack` of the networks that it wrote.
 
 
+# As in the recorded study of Xu et al. 2021, Tables 2 and 3.
 _COPIES = 4
 _EPOCHS = "{epoch:>5}{loss:>9.4f}{held_out:>10.4f|held out}{seconds:>9.1f}"
 
@@ -136,6 +137,7 @@ def train_command(options: Options) -> Answer:
         substitutions=near if ibp else None,
         device=options.device,
         state=state,
+        # Everything that a resumed training must have in common with its beginning.
         vocabulary=f"{lexicon.fingerprint} {options.training} {noise}",
         progress=options.progress,
     )
@@ -166,6 +168,7 @@ def train_command(options: Options) -> Answer:
 def _examples(options: Options, lexicon: Lexicon, parts: Parts) -> tuple[Any, Any, str]:
     """Return training and held-out examples, with perturbed copies on request, and their noise."""
     given = [value is not None for value in (options.mechanism, options.epsilon)]
+    # Both for augmented training, neither otherwise: one rule for both mistakes.
     if given != [options.training == "augmented"] * 2:
         raise ParameterError(
             "--mechanism and --epsilon say how copies are perturbed: give both for --training "
@@ -281,11 +284,14 @@ def _certify(options: Options) -> Answer:
     if options.checkpoint is not None:
         return certify_checkpoint(options)
     settings = [
-        LinearTraining(_STRENGTH, robust, options.share) for robust in (0.0, options.robust)
+        # Weight 0 of the worst case is normal training, for comparison.
+        LinearTraining(_STRENGTH, robust, options.share)
+        for robust in (0.0, options.robust)
     ]
     lexicon = load_lexicon(options)
     texts = teaching_bags(options.labels, lexicon, options.texts)
     bags, test = texts.train, texts.test
+    # Training and test: neighbours are needed of both.
     words = np.concatenate((bags.words, test.words))
     near = nearest_words(lexicon, words, options.neighbours, progress=options.progress)
     always = ""
@@ -372,6 +378,7 @@ def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
     if options.premise is not None:
         raise ParameterError("--premise is read by an entailment network: give its --checkpoint")
     texts = teaching_bags(options.labels, lexicon, options.texts)
+    # Normal training asks for no substitutes, so none are looked up.
     plain, unchanged = LinearTraining(_STRENGTH, robust=0.0), from_lists(lexicon, {})
     trained = train_linear(
         plain, texts.train, texts.train_labels, lexicon.vectors, unchanged, options.progress
@@ -389,6 +396,7 @@ def _victim(options: Options, lexicon: Lexicon) -> tuple[Any, tuple[str, ...]]:
 def _digits(options: Options) -> Answer:
     """Certified predictions of pictures under noise."""
     noise = Accounting(options.noise)
+    # One generator for training and draws: the page of pictures draws in the same order.
     rng = generator(options.seed, "digits")
     data = digits()
     model = train_digits(noise, options.scale, noise.norm, rng, place=Place(options.place))

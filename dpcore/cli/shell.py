@@ -37,6 +37,7 @@ class _Command(click.Command):
 
     def invoke(self, context: click.Context) -> int:
         # One namespace in place of up to twenty parameters: helpers of a command pass it on whole.
+        # The bars end before the answer is printed: on a terminal both would share a line.
         with progress_bars() as progress:
             options = Options(**context.params, progress=progress, uncertified={})
             answer: Answer | None = self.callback(options) if self.callback else None
@@ -67,6 +68,7 @@ def command(name: str, group: click.Group | None = None) -> Callable[[Handler], 
 def group(name: str, text: str) -> click.Group:
     """Make a command that consists of actions, such as `lexicon add`."""
     return click.Group(
+        # A missing action is a refusal of one sentence, and not a page of help.
         name, help=text, no_args_is_help=False, subcommand_metavar="ACTION …",
         context_settings=_SETTINGS,
     )  # fmt: skip
@@ -146,6 +148,7 @@ class Commands(click.Group):
             return None
         file, _ = self._listed[cmd_name]
         module: Any = importlib.import_module(f"dpcore.cli.{file}")
+        # By name, so that a new command is one line in `main` and one function.
         declared: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return declared
 

@@ -52,6 +52,7 @@ def _list(_: Options) -> Answer:
     try:
         entries = {entry.name: entry for entry in read_bundled()}
     except StudyError:
+        # Without a record the studies can still be listed, and run.
         entries = {}
     studies, experiments = (
         [_facts(study, entries.get(study.name)) for study in studies_of_a_kind.values()]
@@ -101,11 +102,13 @@ def _run(options: Options) -> Answer:
     """Record the study NAME, one of `study list`."""
     study = study_of(options.name)
     folder = options.out if study.choice else options.out / FOLDER
+    # Before hours of work.
     check_writable(folder)
     choice, more = Choice(options.words, options.seed), fields.some(options, "workers work")
     entry, table = record(study, options.data, choice, options.progress, **more)
     written = write_recorded(entry, table, folder)
     size = f"{written.file}: {len(table):,} rows in {folder}"
+    # Experiments fix their own sizes; other studies measure as many words as asked.
     if study.choice is None:
         return Answer(written.to_json(), [f"{size}, cells of {entry.seconds:g} s"])
     known = entry.vocabulary["words"]
@@ -156,6 +159,7 @@ def _ends(reading: MeanInterval | None) -> list[float | None] | None:
     """Return mean and both ends; an end that does not exist (one trial) is null."""
     if reading is None:
         return None
+    # JSON has no NaN.
     return [None if math.isnan(value) else value for value in reading]
 
 
@@ -185,6 +189,7 @@ def _shown(point: Compared) -> dict[str, str]:
     } | {
         name: ""
         if reading is None
+        # Both ends on one side of 0.
         else f"{reading}{' *' if reading.low * reading.high > 0 else ''}"
         for name, reading in both.items()
     }
@@ -234,6 +239,7 @@ def utility_command(options: Options) -> Answer:
         Arm(mechanism.short, tuple(grid), tuple(sorted(given.items())))
         for mechanism, grid, given in zip(mechanisms, grids, settings.values(), strict=True)
     )
+    # The name and not the lexicon: the processes of a run load it themselves.
     vocabulary = options.lexicon or DEFAULT_NAME
     live = Live(
         texts, labelling, arms, vocabulary, options.trials, options.classifier, options.attack

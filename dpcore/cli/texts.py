@@ -112,6 +112,7 @@ def rewrite_command(options: Options) -> Answer:
         if options.approximate_search:
             mechanism.check_search(exact=False)  # before an index is built that is not allowed
             index = ApproximateIndex(mechanism.lexicon)
+        # From the operating system: noise that nobody can draw again.
         rewritten = release(sentence, mechanism, epsilon, generator(None), index=index)
     composed = composition(mechanism, epsilon, sentence.protected)
     guarantee = composed.guarantee
@@ -140,6 +141,7 @@ def rewrite_command(options: Options) -> Answer:
             "released": list(treatment.released(sentence.encoding.language)),
             "experiment": experiment,
         },
+        # The text alone on standard output, so that it can be sent to a file; all else is a note.
         [rewritten.text],
         [*counted(sentence, rewritten), *promises(composed, options.seed)],
     )
@@ -324,6 +326,7 @@ def compose_command(options: Options) -> Answer:
         raise ParameterError("--text and --other are compared with each other: give both")
     if options.text is None and options.differing is None:
         raise ParameterError("give --text and --other, or --differing for any two texts")
+    # Written so that NaN fails.
     if not 0 < options.delta < 1:
         raise ParameterError(f"--delta must be in (0, 1), got {options.delta}")
     mechanism = build_mechanism(options)
@@ -370,6 +373,8 @@ def _two_texts(
         prepare(
             text,
             mechanism.lexicon,
+            # Another policy would exchange an unknown word for a random one, and compare other
+            # texts.
             Treatment(UnknownWordPolicy.REJECT),
             max_characters=MAX_FILE_CHARACTERS,
             max_tokens=MAX_TEXT_TOKENS,
@@ -377,7 +382,10 @@ def _two_texts(
         for text in (options.text, options.other)
     )
     ways = [
-        document_losses(mechanism, epsilon, *texts) for texts in ((first, second), (second, first))
+        # Both ways: (ε, δ) is promised from each text to the other, and the losses need not be
+        # equal.
+        document_losses(mechanism, epsilon, *texts)
+        for texts in ((first, second), (second, first))
     ]
     total = _promised(mechanism, epsilon, first, second)
     rows = [

@@ -65,6 +65,7 @@ def distribution_command(options: Options) -> Answer:
     outputs = law.top(options.top or law.outputs.size)
     exactness = "exact" if law.exact else f"estimated, standard error up to {law.error:.2g}"
     heading = f"{mechanism.title}, ε = {epsilon:g}, {options.word!r}: {law.method} ({exactness})"
+    # A person sees the likeliest; the JSON has all that were asked for.
     shown = outputs[: options.top or _SHOWN]
     return Answer(
         fields.of_mechanism(mechanism)
@@ -95,6 +96,7 @@ def path_command(options: Options) -> Answer:
     pieces = [
         {
             "from_epsilon": piece.from_epsilon,
+            # The last piece has no end, and JSON no infinity.
             "to_epsilon": piece.to_epsilon if math.isfinite(piece.to_epsilon) else None,
             "output": mechanism.lexicon.words[piece.output],
         }
@@ -186,6 +188,7 @@ def density_command(options: Options) -> Answer | None:
     lexicon = load_lexicon(options)
     if options.file is not None:
         _to_file(options, lexicon)
+        # The file is the answer.
         return None
     rows = (_of_words if options.word else _of_vocabulary)(options, lexicon)
     head = fields.of_lexicon(lexicon) | fields.some(options, "k radius")
@@ -208,6 +211,7 @@ def _lines(result: Rows, k: int) -> Iterator[str]:
 
 
 def _to_file(options: Options, lexicon: Lexicon) -> None:
+    # One less: a word is its own nearest in the table.
     k = check_neighbours(lexicon, options.k, NEIGHBOUR_TABLE_WIDTH - 1)
     density = density_from_table(lexicon, k, options.progress)
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
@@ -233,6 +237,7 @@ def _of_vocabulary(options: Options, lexicon: Lexicon) -> Rows:
     count = _TOP if options.top is None else options.top
     if not 1 <= count <= len(lexicon):
         raise ParameterError(f"--top must be 1 to {len(lexicon):,} (the words), got {count}")
+    # Rare rows and marks lie at the ends, and would fill both lists.
     among = None if options.all_words else ordinary_words(lexicon)
     density = vocabulary_density(lexicon, options.k, options.progress)
     strata = density.strata()
@@ -305,6 +310,7 @@ def _selection(options: Options, public: Lexicon) -> Selection:
     selection = corpus_file(public, options.corpus, options.text_column)
     if options.at_most is None:
         return selection
+    # The name of the stream is that of the pages, which draw the same words.
     return subsample(selection, options.at_most, generator(options.seed, "words of a text"))
 
 
@@ -384,6 +390,7 @@ def _rows(measured: Deniability) -> Iterator[dict[str, Any]]:
             "deviation": nw.deviation[e],
             "median": nw.median[e],
             "worst": nw.worst[e],
+            # Cut to its column.
             "word": measured.selection.names[int(nw.worst_word[e])][:14],
             "spread": f"{sw.mean[e]:>8.1f} ± {sw.deviation[e]:<6.1f}",
             "sw": sw.median[e],
@@ -411,6 +418,7 @@ def _rows(measured: Deniability) -> Iterator[dict[str, Any]]:
 @option("--over", default="mean", type=Choice(["mean", "median", "worst"]), help="of the words")
 def solve_command(options: Options) -> Answer:
     """Find the ε that meets a target, or that equals another mechanism's mean Nw."""
+    # Without --as there is no second mechanism; the same one twice is built once.
     reference, value = options.like or (options.mechanism, "")
     bounds = {
         "nw": options.nw_at_most,

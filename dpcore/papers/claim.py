@@ -68,6 +68,7 @@ def judged(
     def text(name: str) -> str:
         return str(gaps[name] if name in gaps else claim.get(name, "").format_map(filling))
 
+    # An empty `met` says that no condition applies to this check, though the claim has some.
     conditions = claim.get("conditions", []) if met is None or met else []
     holding = [True] * len(conditions) if met is None else met
     return Verdict(
@@ -79,6 +80,7 @@ def judged(
         computed=text("computed"),
         command=settings.command(key, lexicon, *claim["uses"]),
         mechanism="" if mechanism is None else mechanism.short,
+        # A claim about numbers alone holds on every vocabulary.
         lexicon="" if mechanism is None else lexicon.name,
         fingerprint="" if mechanism is None else lexicon.fingerprint,
         settings=dict(parameters),

@@ -156,6 +156,7 @@ def all_verdicts(
     chosen = list(CLAIMS if keys is None else keys)
     verdicts = []
     for done, key in enumerate(chosen, start=1):
+        # Without the progress of a claim: two bars at a time would tell nothing.
         verdicts.append(verdict(key, lexicon, settings))
         progress("claims", done, len(chosen))
     return verdicts
@@ -216,12 +217,14 @@ def claimed_profile(key: str, lexicon: Lexicon, settings: AuditSettings) -> pd.D
         )
     epsilon, delta = settings.epsilon, 0.0
     if key in _ADEPT:
+        # The true ε of the published noise is √n times the claimed one: the grid reaches beyond it.
         most = 1.25 * max(1.6, math.sqrt(settings.latent) if key == "adept-published" else 0.0)
         grid = _grid(epsilon, most)
         curve = latent_profile(key, settings)(grid)
     else:
         mechanism: ClippedMechanism
         if key == "huang-theorem-3":
+            # Its published formula has no noise beyond a largest ε, so ε may be another one.
             mechanism, epsilon = published_trlaplace(lexicon, settings)
             delta = math.exp(mechanism.log_delta)
         else:
@@ -338,6 +341,7 @@ def read_recorded(path: Path | None = None) -> RecordedVerdicts:
             verdicts=tuple(Verdict.from_dict(row) for row in record["verdicts"]),
         )
     except (OSError, *FIELDS) as error:
+        # A system without memory or handles is no damaged file.
         refuse_of_the_system(error)
         raise ParameterError(
             f"the recorded verdicts cannot be read ({type(error).__name__}); `{_AGAIN}` makes "

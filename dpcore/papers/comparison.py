@@ -68,6 +68,7 @@ def comparison_table(recorded: Recorded) -> pd.DataFrame:
 # Agreement: the number of figures whose printed numbers lie within our intervals.
 
 
+# With both minus signs: texts have the typographic one.
 _NUMBER = r"[−-]?\d+(?:\.\d+)?(?:e[−-]?\d+)?"
 _PRINTED = re.compile(rf"{_NUMBER}(?:, {_NUMBER})*")
 _INTERVAL = re.compile(rf"\(({_NUMBER}) to ({_NUMBER})\)")
@@ -105,11 +106,13 @@ def row_within(row: Row) -> bool | None:
         None if the paper states more than numbers, or if our figures are not one interval per
         number.
     """
+    # Only bare numbers: "around 0.865" is a statement, and is not judged.
     if not _PRINTED.fullmatch(row.in_paper):
         return None
     printed = [_value(text) for text in row.in_paper.split(", ")]
     intervals = [(_value(low), _value(high)) for low, high in _INTERVAL.findall(row.ours)]
     if len(printed) == 1:
+        # The paper says one number for what is several rows here.
         printed *= len(intervals)
     if not intervals or len(printed) != len(intervals):
         return None
@@ -148,6 +151,7 @@ def drawing(recorded: Recorded, panel: Panel) -> Drawing:
     Raises:
         StudyError: the result does not hold a curve of the panel.
     """
+    # Every panel has Nw, whatever it draws, and all its curves mean the same by ε.
     rows = Figures(recorded).curve("nw", panel.curves[0])
     meaning = resolve(str(rows["mechanism"].iloc[0])).meaning
     make = _trade if panel.quantity == TRADE else _curves
@@ -171,6 +175,8 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
             row |= {"method": "the paper", "words": 0, "runs": 0}
             rows = [row | {"epsilon": e, "mean": mean} for e, mean in printed.items()]
             parts.append(pd.DataFrame(rows).reindex(columns=list(COLUMNS)))
+    # Fixed types: printed values have no counts and no intervals, and would make columns of
+    # objects.
     kinds = {"words": "int64", "runs": "int64"}
     kinds |= dict.fromkeys(_CURVE[3:9], "float64")
     return pd.concat([part.astype(kinds) for part in parts], ignore_index=True)

@@ -93,6 +93,7 @@ def madlib(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     numbers: dict[str, Number] = {
         "distance of the first two words": length,
         "delta at epsilon·d, at most": profile.delta(settings.epsilon * length)[1],
+        # Positive, which shows that ε·d cannot be improved by a tenth.
         "delta at 0.9·epsilon·d, at least": profile.delta(0.9 * settings.epsilon * length)[0],
     }
     return sampler_verdict("madlib", mechanism, settings, numbers)
@@ -114,6 +115,7 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     """Audit A3: Vickrey keeps the guarantee of its noise."""
     mechanism = Vickrey(lexicon=lexicon)
     word = 0
+    # Of the frequent words the nearest one: the smaller ε·d is, the more of it draws can show.
     near = lexicon.vectors[:2000]
     others = paired_distances(np.repeat(near[:1], len(near) - 1, axis=0), near[1:])
     other = int(others.argmin()) + 1
@@ -122,12 +124,14 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     count = settings.draws // 2 * 2
     drawn = np.empty((2, count), dtype=np.int64)
     for i, w in enumerate((word, other)):
+        # A stream for each word: draws of the two must be independent.
         rng = generator(settings.seed, "audit", "vickrey", w)
         for start in range(0, count, _BLOCK):
             part = drawn[i, start : start + _BLOCK]
             part[:] = mechanism.sample(rng, np.full(part.size, w), settings.epsilon)
             progress("draws", i * count + start + part.size, 2 * count)
     bound = epsilon_lower_bound(*drawn)
+    # The bound holds at its own error, so the test has no p-value between the two.
     p_value = 0.0 if bound.refutes(allowed) else 1.0
     numbers: dict[str, Number] = {
         "loss allowed between two near words": allowed,
@@ -143,6 +147,7 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Audit A9: noise after a public random projection."""
     exact = len(lexicon) <= MAX_AUDIT_WORDS
     m = min(50, lexicon.dimension)
+    # The largest stretch takes all pairs of words, which only a small vocabulary has time for.
     form = "exact" if exact else "paper"
     mechanism = RandomProjection(lexicon=lexicon, dimensions=m, form=form)
     numbers: dict[str, Number] = {
@@ -185,6 +190,7 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     words = load(HYPERBOLIC_NAME)
     mechanism = Hyperbolic(lexicon=words)
     low = mechanism.admissible.low
+    # Below it the density cannot be normalised; the verdict says that ε was moved.
     epsilon = settings.epsilon if settings.epsilon > low else low + 1.0
     facts = {entry.name: entry.manifest for entry in available() if entry.bundled}
     kept = facts[HYPERBOLIC_NAME].facts["quality"]
@@ -212,6 +218,7 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def hyperbolic_flat(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Audit the density with respect to flat volume of the ball: its normaliser varies by word."""
     words = load(HYPERBOLIC_NAME)
+    # The normaliser depends on the distance from the centre alone, so these two words differ most.
     distance = float(words.largest_norm)
     change = log_flat_normaliser(words.dimension, settings.epsilon, 0.0) - log_flat_normaliser(
         words.dimension, settings.epsilon, distance
@@ -221,6 +228,7 @@ def hyperbolic_flat(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "hyperbolic-flat",
         lexicon,
         settings,
+        # The quadrature is right to 1e-6 (see `log_flat_normaliser`).
         Outcome.REFUTED if true > settings.epsilon * (1.0 + 1e-6) else Outcome.NOT_REFUTED,
         parameters={"epsilon": settings.epsilon, "dimensions": words.dimension},
         numbers={
@@ -266,6 +274,7 @@ def log_flat_normaliser(
     cosh = np.cosh(r - away)[:, None] + (np.sinh(r) * math.sinh(away))[:, None] * lift
     logs = (dimension - 1.0) * sine - dimension * np.log1p(cosh) + np.log(dv)
     logs += ((dimension - 1.0) * np.log(np.sinh(r)) - epsilon * r + np.log(dr))[:, None]
+    # The largest is taken out, so that the sum does not underflow.
     top = logs.max()
     return float(top + math.log(np.exp(logs - top).sum()))
 

@@ -90,6 +90,7 @@ class Exercise:
 
     def right(self, guess: float) -> bool:
         """Return True if a guess (the index of an option, or a number) counts as right."""
+        # A guess that is `near` away counts; the difference of two decimals may be a little more.
         return abs(guess - self.answer) <= self.near + 1e-9
 
     def nearly(self, guess: float) -> bool:
@@ -252,6 +253,8 @@ def _price(_: Lexicon) -> Exercise:
         majority=majority,
         stays=staying,
         after=after,
+        # Of what a classifier adds to always giving the commoner answer, not of the accuracy
+        # itself.
         left=(after - majority) / (before - majority),
     )
 
@@ -303,6 +306,7 @@ def _choose(lexicon: Lexicon) -> Exercise:
     def guessed(epsilon: float) -> float:
         return float(channel.staying(epsilon).mean())
 
+    # The mean of Nw grows with ε, and the goal lies between the ends.
     epsilon = float(brentq(lambda e: guessed(e) - GOAL, *_EPSILONS, xtol=1e-4))
     shares = [guessed(e) for e in (2.0, 2.5, 3.0)]
     numbers: dict[str, Any] = {

@@ -140,8 +140,8 @@ def _names(lexicon: Lexicon) -> Turn:
                 words,
                 (Bar(Filled("texts found again"), reach.alone, _of_100(reach.alone)),),
                 Filled(
-                    "Whoever knows {words} of a text is left with {fitting:.3g} fitting texts of "
-                    "{texts:,}, on average.",
+                    "Anyone who knows {words} of a text is left with {fitting:.3g} fitting texts "
+                    "of {texts:,}, on average.",
                     words=words,
                     fitting=reach.fitting,
                     texts=reach.texts,
@@ -206,6 +206,7 @@ def _landing(lexicon: Lexicon, vectors: np.ndarray, word: int, point: np.ndarray
     apart = float(np.linalg.norm(vectors[output] - vectors[word]))
     gap = float(gaps[output])
     along = (apart**2 + noise**2 - gap**2) / (2 * noise)
+    # Rounding may make the difference negative where the word lies along the noise.
     beside = math.sqrt(max(apart**2 - along**2, 0.0))
     return Landing(lexicon.words[word], noise, lexicon.words[output], along, beside)
 
@@ -230,6 +231,7 @@ def _odds(lexicon: Lexicon) -> Turn:
                     second=second,
                     times=_times_at_most(odds),
                 ),
+                # Smaller ε lead up to the question; larger ones would answer it.
                 asked=epsilon > lesson.ODDS_EPSILON,
             )
         )
@@ -342,6 +344,7 @@ def _proof(_: Lexicon) -> Turn:
                     "Without a change it reads {share} right, beyond chance.",
                     share=_of_100(share),
                 ),
+                # Around the size of the question the neighbouring frames would tell as much.
                 asked=lesson.PROOF_SIZE <= size < 2 * lesson.PROOF_SIZE,
             )
         )
@@ -353,6 +356,7 @@ def _choose(_: Lexicon) -> Turn:
     frames = []
     for goal in GOALS:
         epsilon, left = curve.epsilon_at("word", goal), curve.at("meaning", "word", goal)
+        # TEM was not measured at this leakage.
         if epsilon is None or left is None:
             continue
         frames.append(

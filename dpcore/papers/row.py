@@ -72,6 +72,7 @@ def comparison_row(paper: str, key: str, figures: Figures, **numbers: Any) -> Ro
 
 def signed(difference: float, form: str = "+.3g") -> str:
     """Format a difference with its sign, by default in three digits."""
+    # The typographic minus, as in the sentences; `dpcore.papers.comparison` reads both.
     return f"{difference:{form}}".replace("-", "−")
 
 

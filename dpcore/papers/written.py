@@ -32,6 +32,7 @@ class Filled(str):
     template: str
     values: Mapping[str, Any]
 
+    # Positional only: a gap may be called "template".
     def __new__(cls, template: str, /, **values: Any) -> Filled:
         """Fill the gaps."""
         sentence = super().__new__(cls, template.format(**values))

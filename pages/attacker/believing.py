@@ -21,6 +21,7 @@ COMMON, LIST, AROUND = (
     later("A list of my own"),
     later("The words around it"),
 )
+# The default output is in the list, so that the first posterior has something to say.
 START_LIST = "garage=0.5, kitchen=0.3, monday=0.2"
 START_AROUND = ("the", "was")
 _SIDES = {"before": later("The word before it"), "after": later("The word after it")}
@@ -59,6 +60,7 @@ class Belief:
             # An unknown word is passed on, so that the engine's error message names it.
             before, after = (spelled(word, words) or word.lower() or None for word in self.around)
             return context_prior(words, before, after)
+        # Shared by all sessions: the share is a step of a slider, and nothing typed is in the key.
         return once("priors", (words.fingerprint, self.share), lambda: _common(words, self.share))
 
 
@@ -102,6 +104,7 @@ def _share() -> int:
 def _list() -> str:
     return st.text_area(
         say("Possible words"),
+        # No `bind`, here and in the two fields below: what is typed enters no link.
         START_LIST,
         key="prior_list",
         height=80,
@@ -138,6 +141,8 @@ def _around() -> tuple[str, str]:
 
 
 def _common(words: Lexicon, share: int) -> Prior:
+    # The ends by themselves: a mixture would be described, in the caption too, as one of 100 % and
+    # 0 %.
     if share == 0:
         return uniform(words)
     if share == 100:

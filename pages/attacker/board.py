@@ -52,6 +52,8 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
         return
     group = group_of(mechanism.meaning)
     with dial_place:
+        # Only the steps at which this mechanism is defined: nothing on this page has meaning
+        # elsewhere.
         epsilon = epsilon_dial(group, [mechanism], grid=defined)
     # Nothing here is a fragment: a run of the whole page takes no longer than one of its view.
     tabs(_VIEWS, OPEN_VIEW, AttackerScene(mechanism, epsilon, lexicon))

@@ -36,7 +36,9 @@ class Opening:
         self.error: DpcoreError | None = None
         self._share = 0.0
         self._start = time.monotonic()
+        # Queued here and not in the thread: turns are taken in the order of the requests.
         self._turn = WORK.join()
+        # No daemon: see `leave_with_the_process`, which ends it between two steps.
         self.thread = threading.Thread(target=self._run, args=(mechanism,))
         self.thread.start()
 
@@ -67,6 +69,7 @@ class Opening:
             with self._turn:
                 while not self._turn.wait(_PULSE_SECONDS):
                     leave_with_the_process()
+                # Waiting does not count as work: the time left would be far too long.
                 self._start = time.monotonic()
                 self.channel = open_channel(mechanism, progress=report)
         except DpcoreError as error:
@@ -93,6 +96,7 @@ def channel_or_progress(mechanism: Mechanism) -> Channel | None:
 def _watch(mechanism: Mechanism) -> None:
     begun = opening(mechanism)
     if begun.done:
+        # The whole page, since the view that waits for the channel is not in this fragment.
         st.rerun()
     share, text = begun.progress()
     st.progress(share, text=text)

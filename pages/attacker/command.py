@@ -20,7 +20,10 @@ def posterior_command(scene: AttackerScene, seen: str, belief: Belief, count: in
     words = ["--output", seen, "--prior", _prior(belief)]
     if belief.kind == AROUND:
         before, after = belief.around
+        # "_" is the place of the word; a side that is not known leaves the end of the sentence.
         words += ["--sentence", f"{before} _ {after}".strip()]
+    # Without an exact law the nearest-word attacker draws noise, so the seed belongs to the
+    # numbers.
     if not scene.mechanism.exact_law:
         words += ["--nearest", "--seed", str(link.SEED)]
     return command_line("attack", *_attacked(scene), *words, "--top", str(count))
@@ -128,6 +131,7 @@ def _attacked(scene: AttackerScene) -> list[str]:
 
 
 def _prior(belief: Belief) -> str:
+    # On one line: the list may be typed on several, and a command is one.
     if belief.kind == LIST:
         return " ".join(belief.text.split())
     if belief.kind == AROUND:

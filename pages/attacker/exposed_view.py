@@ -20,7 +20,7 @@ from pages.attacker.tables import exposed_table, exposed_words
 from pages.attacker.weighing import TOP, channel_for
 from pages.shared import link
 from pages.shared.figure import show_figure
-from pages.shared.language import say
+from pages.shared.language import later, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.once import memo
 from pages.shared.progress import Reporter
@@ -81,17 +81,20 @@ def exposed_view(scene: AttackerScene) -> None:
     worst = scene.words.words[exposed.worst[0].word]
     take_it_with_you(
         lambda: Takeaway(
+            # The least protected word as the output: the same word in and out is what the ranking
+            # is about.
             python_cell(scene, worst, belief),
             scene.mechanism.cited,
             posterior_command(scene, worst, belief, TOP),
             say("It prints what the attacker believes once the first of these words is seen."),
             typed=belief.typed,
-            tables={"Words": lambda: ranked},
+            tables={later("Words"): lambda: ranked},
         )
     )
 
 
 def _exposure(scene: AttackerScene, belief: Belief) -> Exposure | None:
+    # In the session, since a belief may hold typed words.
     ranked: dict[Any, Exposure] = st.session_state.setdefault(_RANKED, {})
     key = (scene.mechanism, scene.epsilon, belief)
     if key in ranked:
@@ -183,9 +186,12 @@ def _success(scene: AttackerScene, belief: Belief) -> NearestSuccess | None:
     whole = mechanism.rays is not None
     epsilons = admissible(mechanism) if whole else np.array([scene.epsilon])
     known: dict[object, NearestSuccess] = st.session_state.setdefault(_KNOWN, {})
+    # Without typed words in the key, the results may serve all sessions.
     if belief.kind == COMMON:
         known = _shared()
+    # One result covers the whole dial where all ε come from the same rays; −1 is no ε.
     key = (mechanism, belief, -1.0 if whole else scene.epsilon)
+    # Ten seconds are not spent without being asked for.
     if key not in known and not whole and not _asked():
         return None
     prior = belief.prior(scene.words)

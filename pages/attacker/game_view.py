@@ -103,6 +103,7 @@ def on_the_table(scene: AttackerScene, listed: CandidateList, releases: int, see
     if last is not None and last.identity == rules_and_round:
         return last
     game = Game(mechanism, epsilon, listed.candidates, releases)
+    # The last two parts of the identity are the seed and the round.
     if last is not None and last.identity[:-2] == rules_and_round[:-2]:
         game = last.game  # the rules are the same, so its laws can be reused
     # With the seed alone all rules would deal the same secret, so the key of the noise includes
@@ -137,12 +138,14 @@ def answer(table: Dealt, guess: int) -> None:
     """Record a guess; only the first one counts."""
     secret, attacker = table.dealt.secret, table.judgement().guess
     key = (table.rules, table.identity)
+    # A second click on the buttons of a slow page must not replace the first guess.
     memo(_answers(), key, lambda: Answer(guess, guess == secret, attacker == secret), _KEPT)
 
 
 def scores() -> dict[Rules, list[Answer]]:
     """Return all answers of this session by their rules, the rules last played first."""
     played: dict[Rules, list[Answer]] = {}
+    # A dictionary keeps the order in which answers were given.
     for (rules, _), given in reversed(list(_answers().items())):
         played.setdefault(rules, []).append(given)
     return played
@@ -212,16 +215,19 @@ class Choice:
         """
         count = min(self.count, len(words))
         if self.title == OWN:
-            typed = dict.fromkeys(word for word in re.split(r"[\s,;]+", self.text) if word)
+            # An unknown word goes on, so that the engine's message names it.
+            typed = re.split(r"[\s,;]+", self.text)
             names = [spelled(word, words) or word.lower() for word in typed]
             chosen = select_words(words, names).words.tolist()
         elif self.title == NEAR:
             around = neighbourhood(words, words.index(_centre(words)), count - 1)
+            # The word itself counts too, so one neighbour less than words.
             chosen = [around.word, *around.neighbours.tolist()]
         elif self.title == ANY:
             pool = ordinary_words(words)
             if pool.size < count:  # a lexicon of characters other than letters
                 pool = np.arange(len(words))
+            # Of seed and round: a class with one link gets the same list in the same round.
             rng = generator(seed, "words of the game", round_number())
             chosen = rng.choice(pool, count, replace=False).tolist()
         else:
@@ -233,6 +239,7 @@ class Choice:
 
 def choose_list(words: Lexicon) -> Choice:
     """Draw the choice of a list and return it."""
+    # Whole lists only: with fewer words it would be another game under the same name.
     known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
     title = pick(
         say("The secret is one of"),
@@ -359,6 +366,7 @@ def _question(table: Dealt, given: Answer | None, reading: str) -> None:
     with st.container(horizontal=True, key="game_guesses"):
         for place, name in enumerate(table.names):
             st.button(
+                # Labels of buttons are Markdown, and the words may be typed.
                 plain_label(name),
                 key=f"guess_{place}",
                 disabled=given is not None,
@@ -463,6 +471,7 @@ def _score(table: Dealt) -> None:
             say("Bayes") if exact else say("Nearest"),
             f"{sum(answer.attacker_right for answer in played)}",
         )
+        # With equal chances, one round in as many as there are words is won blindly.
         st.metric(say("Chance"), numeral(f"{rounds / len(table.names):.1f}"))
 
 
@@ -474,6 +483,7 @@ def _all_scores() -> None:
         show_table(
             table,
             say("Rounds won by you, by the attacker and by chance under all rules played so far"),
+            # Lists have names in the language of the page; mechanisms are named as in English.
             spoken=["list"],
         )
         with st.container(horizontal=True):

@@ -144,12 +144,14 @@ def steps_of(
         DpcoreError: the prior is invalid.
     """
     key = (language(), scenes[0].mechanism, output, belief, pair)
+    # By language as well: the entries are finished sentences.
     known: dict[int, dict[str, Any]] = session_memo("attack_steps", key, dict, 12)
 
     def fill(place: int) -> bool:
         scene = scenes[place]
         try:
             view = look(scene, output, belief, pair)
+        # An answer like any other: at large ε many outputs are too rare for numbers.
         except RareOutputError:
             known[place] = _rare(scene, output)
             return True
@@ -157,9 +159,11 @@ def steps_of(
             known[place] = _shown(scene, view, output)
         return view is not None
 
+    # The current step is needed whatever it takes; the others only as far as time allows.
     if step not in known and not fill(step):
         return None
     missing = [i for i in range(len(scenes)) if i not in known]
+    # The dial passes the neighbouring steps first.
     missing.sort(key=lambda i: abs(i - step))
     start = time.thread_time()
     for count, place in enumerate(missing):
@@ -179,6 +183,7 @@ def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     shares = [each.prior for each in named], [each.posterior for each in named]
     # Rounding may bring the sum a little above 1; the remainder must not be negative.
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
+    # An upper bound, so it is rounded up.
     bound = numeral(chance_at_most(view.bound))
     lines = [say("At most, by the promise: {bound}.", bound=bound)]
     lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
@@ -237,6 +242,7 @@ def output_view(scene: AttackerScene) -> None:
         nearest_view(scene)
         return
     words = scene.words
+    # First on the screen, and filled last: it needs the choices below it.
     card = st.container(key="attack_card")
     output = choose_output(words)
     say_unknown(words)
@@ -249,6 +255,7 @@ def output_view(scene: AttackerScene) -> None:
         pair = choose_pair(words)
     seen = words.words[output]
     scenes = scene.steps
+    # The dial of this page has the same steps as `scenes`, so its ε is among them.
     step = [each.epsilon for each in scenes].index(scene.epsilon)
     try:
         steps = steps_of(scenes, step, output, belief, pair)
@@ -258,6 +265,7 @@ def output_view(scene: AttackerScene) -> None:
             show_believed(group_of(scene.mechanism.meaning).name, step, steps, seen, belief.kind)
         view = look(scene, output, belief, pair)
         worst = worst_pair(scene, output, belief, pair)
+    # Before `DpcoreError`, of which it is a kind: here nobody made a mistake.
     except RareOutputError:
         note(say("Too rare an output leaves nothing to list: choose another one, or a smaller ε."))
         return
@@ -274,6 +282,7 @@ def output_view(scene: AttackerScene) -> None:
             "The likeliest words once “{word}” is seen, with their chances before and after",
             word=seen,
         ),
+        # Above the controls on the screen, though its numbers depend on them.
         place=likeliest,
         column_config=numbers(["probability"]),
     )
@@ -297,7 +306,7 @@ def output_view(scene: AttackerScene) -> None:
             posterior_command(scene, seen, belief, TOP),
             say("It prints the likeliest words with their chances before and after."),
             typed=belief.typed or pair_is_typed(),
-            tables={"Chances": lambda: belief_table(words, view)},
+            tables={later("Chances"): lambda: belief_table(words, view)},
             drawing=NAME,
         )
     )
@@ -340,6 +349,7 @@ def _overall(scene: AttackerScene, belief: Belief) -> None:
     st.header(say("Over all words and outputs"), anchor=False)
     success = known_success(scene, belief)
     if success is None:
+        # A short list is summed at once; all words of a lexicon take seconds.
         asked = belief.kind == LIST or st.button(
             say("How often is the attacker right?"),
             key="attack_overall",

@@ -26,6 +26,7 @@ words = lexicon_or_stop(name)
 board(mechanism, name, dial_place)
 footer(
     words,
+    # Only some views draw the field of the seed; all others use the default.
     st.session_state.get("seed", link.SEED),
     say("each number says whether it is exact or from how many draws"),
 )

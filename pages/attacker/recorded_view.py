@@ -46,6 +46,8 @@ def recorded_view(scene: AttackerScene) -> None:
             mechanism = st.segmented_control(
                 say("Mechanism of the record"),
                 names,
+                # The mechanism of the page if it was recorded; the field stays free to choose
+                # another.
                 default=scene.mechanism.short if scene.mechanism.short in names else names[0],
                 required=True,
                 key="trial_mechanism",
@@ -84,12 +86,14 @@ def recorded_view(scene: AttackerScene) -> None:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _recorded() -> dict[str, Any]:
+    # Read once: the record is the same for everybody.
     return read_recorded_trial()
 
 
 def _table(trial: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:
     rows = [
         (TITLES[row["attacker"]], row["epsilon"], row["share"], row["low"], row["high"])
+        # In the order of the titles, from the weakest attacker to the strongest.
         for name in TITLES
         for row in trial["rows"]
         if (row["mechanism"], row["words"], row["attacker"]) == (mechanism, kind, name)

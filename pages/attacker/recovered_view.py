@@ -76,6 +76,7 @@ def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
             "where one output gives away that share of the words. The last reader gets back more "
             "than the bigrams for certain in {better} of {all} rows, and less for certain in "
             "{worse}. Recorded by:",
+            # For certain: the whole interval of the gain is on one side of 0.
             better=int((gains["low"] > 0).sum()),
             all=len(gains),
             worse=int((gains["high"] < 0).sum()),
@@ -98,6 +99,7 @@ def _authors(record: Recorded) -> None:
             "the released passage best comes first. By chance the place is {chance}. With 95 % "
             "intervals from the spread between documents. For your own texts: `python -m "
             "dpcore attack --authors`. Recorded by:",
+            # The mean place among n blogs by chance is (n + 1)/2.
             blogs=round(2 * chance - 1),
             chance=numeral(f"{chance:g}"),
         )

@@ -73,6 +73,7 @@ def choose_output(words: Lexicon) -> int:
     def take(word: str) -> None:
         st.session_state[_OUTPUT] = word
 
+    # The field has a key of its own: the choice outlives it when another view is open.
     choose_word(
         say("This word came out"),
         "find_seen",
@@ -111,6 +112,7 @@ def choose_pair(words: Lexicon) -> tuple[int, int]:
             f"find_{slot}",
             word,
             words,
+            # Not as typed: any word of the vocabulary is public, so it may stand in the link.
             partial(choose, slot),
             offered=[word, *_known([*shown, *default_words(words), *_EXAMPLES], words)],
             explained=f"{say(_PAIR)} {say(_ANY)}",

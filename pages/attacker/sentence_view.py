@@ -44,6 +44,7 @@ def bench_of(scene: AttackerScene, text: str) -> Bench:
     Raises:
         TextError: the text cannot be rewritten.
     """
+    # Default options: with others the attackers, and the command below, would read another text.
     options = Choices(scene.lexicon)
     if options != carried_choices(scene.lexicon):
         note(
@@ -57,6 +58,7 @@ def bench_of(scene: AttackerScene, text: str) -> Bench:
 
 def outputs_of(scene: AttackerScene, bench: Bench, seed: int) -> IntArray:
     """Return the outputs of one noise draw at every open place, at the current ε."""
+    # Draw 0, that of the command line for this seed.
     paths = bench.draw(scene.mechanism, seed, 0).paths
     return np.asarray(paths.at(np.array([scene.epsilon]))[:, 0])
 
@@ -174,6 +176,7 @@ def read_sentence(
         return SentenceGuesses(bench.sentence.write(outputs).text, recovered)
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
+    # The slow reader works on request; whatever it has read stays readable without a click.
     if reader == SMOLLM2 and key not in st.session_state.get(_KNOWN, {}):
         if not st.session_state.pop(_ASKED, False):
             st.button(
@@ -188,6 +191,7 @@ def read_sentence(
             )
             note(say("The language model has not read this sentence yet."))
             return None
+        # Loaded before the progress bar, which counts words and not the loading.
         load_language_model()
     return session_memo(_KNOWN, key, compute, 100)
 
@@ -240,6 +244,7 @@ def show_counts(recovered: Recovery) -> None:
         }
         for attacker, name in names.items()
     ]
+    # The note repeats the text alternative of the table: what is counted matters to everybody.
     told = say(
         "Of {count} changed words that are no function words, how many each attacker gets back",
         count=int(recovered.counted.sum()),
@@ -275,6 +280,7 @@ def budget_view(scene: AttackerScene) -> None:
         )
     try:
         bench = bench_of(scene, text)
+        # Unknown words are left out: a random word stands for each, whatever it was.
         known = [int(word) for word in bench.sentence.words if word >= 0]
         spent = budget(scene.mechanism, known, scene.epsilon, releases=releases)
     except DpcoreError as error:
@@ -293,7 +299,7 @@ def budget_view(scene: AttackerScene) -> None:
         )
     note(
         say(
-            "A word that stands twice is released twice: whoever knows that both places hold "
+            "A word that stands twice is released twice: anyone who knows that both places hold "
             "the same word sees two outputs of it. Longer sentences are not hidden at all: "
             "their length shows."
         )
@@ -307,7 +313,7 @@ def budget_view(scene: AttackerScene) -> None:
             budget_cell(scene, text, releases),
             scene.mechanism.cited,
             typed=is_typed(),
-            tables={"Losses": lambda: table},
+            tables={later("Losses"): lambda: table},
         )
     )
 

@@ -38,7 +38,9 @@ def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
     """Return the candidates of a round, most likely or nearest first."""
     weight = -judgement.distance if judgement.posterior is None else judgement.posterior
     rows = []
+    # Stable: equally likely words keep the order in which they are on the buttons.
     for place in np.argsort(-weight, kind="stable").tolist():
+        # The letter belongs to the word and not to its rank, as in the squares beside the table.
         row: dict[str, object] = {"mark": MARKS[place], "word": table.names[place]}
         if judgement.posterior is not None:
             row["chance now"] = numeral(chance_text(float(judgement.posterior[place])))
@@ -118,6 +120,7 @@ def odds_table(scene: AttackerScene, look: Look) -> pd.DataFrame:
                 names[ratio.first],
                 names[ratio.second],
                 names[ratio.output],
+                # An exact law: value and both ends of the interval are the same.
                 ratio.log_ratio,
                 ratio.log_ratio,
                 ratio.log_ratio,

@@ -74,10 +74,12 @@ def look(scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int
         DpcoreError: the prior is invalid.
         RareOutputError: nothing can be computed for this output.
     """
+    # In the session: a belief may hold typed words.
     known: dict[Any, Look] = st.session_state.setdefault(_LOOKS, {})
     key = (scene.mechanism, scene.epsilon, output, belief, pair)
     if key in known:
         return known[key]
+    # Checked before the channel is waited for: a list that is refused is refused at once.
     prior = belief.prior(scene.words)
     seen = _seen(scene, output, belief, pair)
     if seen is None:
@@ -95,6 +97,7 @@ def prepare(
     """
     channel = _channel(scenes[0], output, belief, pair)
     if channel is not None:
+        # The normalisers of several ε are computed at once, which is faster than one by one.
         channel.prepare([scene.epsilon for scene in scenes])
 
 
@@ -124,6 +127,7 @@ def _channel(
     scene: AttackerScene, output: int, belief: Belief, pair: tuple[int, int]
 ) -> Channel | None:
     prior = belief.prior(scene.words)
+    # The pair and the output may be outside a typed list, and their laws are needed for the odds.
     return channel_for(scene, prior, (*pair, output), listed=belief.kind == LIST)
 
 
@@ -133,6 +137,7 @@ def _seen(
     channel = _channel(scene, output, belief, pair)
     if channel is None:
         return None
+    # Few: an observation holds the distances of its output from the whole vocabulary.
     return session_memo(_SEEN, (channel, output), lambda: channel.seen(output), 4)
 
 
@@ -208,6 +213,7 @@ def channel_for(
         DpcoreError: there are too many words in the list.
     """
     if not listed:
+        # Of the whole lexicon, shared by all sessions: it knows nothing of this one.
         return channel_or_progress(scene.mechanism)
     # Sorted, so that lists of the same words share one channel.
     words = tuple(sorted({*prior.support.tolist(), *others}))

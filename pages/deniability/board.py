@@ -120,6 +120,7 @@ def board(
         picture_place: place of the curves.
         how_place: place of the choice of how mechanisms are compared.
     """
+    # Filled here, since the choice decides which controls there are.
     with how_place, st.container(horizontal=True):
         how = segments(
             say("Compare mechanisms at"),
@@ -142,6 +143,8 @@ def board(
         if how == EQUAL:
             comparison(scene.curves, dial_place)
         else:
+            # Mechanisms whose ε means the same share a figure and a dial; the others never share an
+            # axis.
             groups = dict(grouped(curve.mechanism for curve in scene.curves))
             draw_dials(dial_place, groups)
             for group in groups:
@@ -151,6 +154,7 @@ def board(
         "pages/tradeoff/page.py",
         label=say("Choose ε from a goal"),
         icon=":material/tune:",
+        # In English: tabs are linked by their English titles in every language.
         query_params={"part": "Choose ε", "goal": "nw"},
     )
     fragment(views, scene, key=VIEWS)
@@ -173,6 +177,7 @@ def _part(
     tables = {quantity: curve_table(members, quantity) for quantity in ("nw", "sw")}
     lines = line_table(members, pinned, every)
     title = SCALES[members[0].mechanism.meaning].axis
+    # Made once for all steps of the dial; at a step only marks, captions and tables change.
     figures = {
         quantity: curves_figure(table, quantity, title, group.logarithm, band, lines)
         for quantity, table in tables.items()
@@ -198,7 +203,9 @@ def _group(part: Part) -> None:
     if part.pinned:
         kinds = (later("{word} solid"), later("{word} dotted"))
         drawn = [say(kind, word=word) for word, kind in zip(part.pinned, kinds, strict=False)]
+        # As text: a pinned word may be typed.
         st.text(say("Drawn bold: {words}.", words=", ".join(drawn)))
+    # Reserved before the note, and filled by the fragment, so that the table keeps its place.
     below = st.container()
     note(" ".join(_method(curve) for curve in part.curves))
     fragment(_moving, part, places, below, key=fragment_of(group))
@@ -230,6 +237,7 @@ def _say_delta(curves: list[Curve]) -> None:
     approximate = [
         c.mechanism.short for c in curves if c.mechanism.meaning is EpsilonMeaning.LOCAL_APPROXIMATE
     ]
+    # With a single kind the title of the axis says it already.
     if len(meanings) > 1:
         note(
             say(
@@ -284,7 +292,6 @@ def pin_words(lexicon: Lexicon, selection: Selection, public: bool) -> tuple[str
     for slot, column in zip((WORD, OTHER), st.columns(2), strict=True):
         with column:
             _choice(slot, pair[slot], lexicon, selection, public)
-    pair = dict(zip((WORD, OTHER), chosen_pair(lexicon), strict=True))
     write_pair(pair[WORD] or "", pair[OTHER] or "", ("", ""))
     return tuple(dict.fromkeys(word for word in pair.values() if word is not None))
 
@@ -301,6 +308,7 @@ def _choice(
         _FIELDS[slot],
         chosen,
         lexicon,
+        # If the measured words were typed, so may this one be, and it enters no link.
         partial(choose, slot, typed=not public),
         offered=[*selection.names, *([] if chosen is None else [chosen])],
         explained=say(_HELP[slot]),

@@ -48,6 +48,7 @@ def choose_text() -> TextInput:
         say("Text"),
         key="corpus",
         height=110,
+        # Under another choice the field is not drawn, and Streamlit would forget the text.
         persist_state="session",
         placeholder=say("Paste a text here, or upload a file below."),
         help=say(
@@ -78,6 +79,7 @@ def decode_file(data: bytes) -> str:
     """
     if len(data) > PAGE_CORPUS_BYTES:
         raise TextError(
+            # The command has no such limit.
             f"the file is larger than {PAGE_CORPUS_BYTES:,} bytes: take a part of it, or "
             "`python -m dpcore deniability --corpus FILE`"
         )
@@ -97,6 +99,7 @@ def selection_of(lexicon: Lexicon, text: str) -> Selection:
         with st.spinner(say("Reading the text…")):
             return corpus(lexicon, text, max_characters=PAGE_CORPUS_CHARACTERS)
 
+    # One text at a time, in the session: it is private, and may be long.
     return latest("denying_text", (lexicon.fingerprint, text), compute)
 
 
@@ -119,6 +122,7 @@ SAMPLE, LIST, TEXT = later("A sample"), later("My own words"), later("A text")
 WORDS = "words"
 START_WORDS = "hospital doctor sister city heart money london happy"
 START_SAMPLE = 12
+# Fewer than the papers' 1,000, so that a first visit does not wait.
 START_RUNS = 200
 
 
@@ -160,6 +164,8 @@ class Words:
             return _sample(lexicon.fingerprint, self.count, self.by, seed, lexicon)
         if self.source == TEXT:
             text = self.text or "" if self.data is None else decode_file(self.data)
+            # The same name of the stream as in the command and the cell, which must draw the same
+            # words.
             rng = generator(seed, "words of a text")
             return measured.subsample(selection_of(lexicon, text), self.count, rng)
         if len(self.text or "") > MAX_TEXT_CHARACTERS or len(self.names) > PAGE_WORDS:
@@ -193,6 +199,7 @@ def choose_words() -> tuple[Words, int, int]:
     Typed text stays in the session and out of the link.
     """
     if WORDS not in st.session_state:
+        # Only a link that its author made with these words has them; the field itself is not bound.
         linked = st.query_params.get(WORDS)
         st.session_state[WORDS] = START_WORDS if linked is None else linked
     by = str(Stratum.FREQUENCY)
@@ -226,6 +233,7 @@ def _strata() -> str:
     return str(
         segments(
             say("Parts of the vocabulary by"),
+            # As text, which is what the link holds.
             [str(stratum) for stratum in Stratum],
             "by",
             say(

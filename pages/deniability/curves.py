@@ -93,6 +93,7 @@ def measure_group(
     part = part_of(work.selection, places)
     if not work.public:
         return _measured(mechanism, part, work, progress)
+    # Everything that the numbers depend on, and nothing that was typed.
     key = (
         identity(mechanism),
         tuple(part.words.tolist()),
@@ -100,6 +101,7 @@ def measure_group(
         work.runs,
         work.seed,
     )
+    # Silent: another session may wait for this result, and progress could interrupt it.
     return once("deniability", key, lambda: _measured(mechanism, part, work, silent), _SHARED)
 
 
@@ -119,6 +121,7 @@ def measure_waiting(
         work: specification of the measurement.
         stop: key of the session state that the button sets.
     """
+    # One place for button and bars, so that both are gone at the end.
     place = st.empty()
     with place.container():
         st.button(
@@ -134,6 +137,7 @@ def measure_waiting(
         pulse = _pulse(st.empty())
         for mechanism, i in timed(say("Measuring groups of words"), waiting):
             places = groups(mechanism, len(work.selection))[i]
+            # Stored group by group: whatever ends this run, finished groups stay.
             store.parts[identity(mechanism)][i] = measure_group(mechanism, work, places, pulse)
     place.empty()
 
@@ -144,6 +148,7 @@ def ahead(words: Lexicon) -> list[Callable[[], object]]:
     Args:
         words: a public lexicon.
     """
+    # Exactly the defaults of a first visit, or the results would lie under other keys.
     work = Work(first_selection(words), START_RUNS, link.SEED, public=True)
     mechanisms = [
         session.mechanism(words, resolve(short).key) for short in session.CURVE_MECHANISMS
@@ -213,6 +218,7 @@ def measured_curves(
     missing = [word for word in pinned if word not in work.selection.names]
     more = {}
     if missing:
+        # Not public: a pinned word may be typed, so its measurement stays in this session.
         extra = Work(select_words(lexicon, missing), work.runs, work.seed, public=False)
         more = compute_more(lexicon, mechanisms, extra)
     return tuple(
@@ -253,6 +259,7 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
     store: Measurements | None = st.session_state.get(slot)
     if store is None or store.identity != measured:
         store = st.session_state[slot] = Measurements(measured)
+        # A stop is about one measurement: another one starts by itself.
         st.session_state.pop(slot.replace(_STORE, _STOPPED), None)
     for mechanism in mechanisms:  # mechanisms in use last, so that the oldest others are dropped
         store.parts[identity(mechanism)] = store.parts.pop(identity(mechanism), {})
@@ -276,6 +283,7 @@ def _collect(
     if waiting and stop not in st.session_state:
         measure_waiting(store, waiting, work, stop)
     return {
+        # By number and not in the order of measuring: results do not depend on a stop in between.
         m.key: join_measurements([parts[i] for i in sorted(parts)], work.selection)
         for m in mechanisms
         if (parts := store.parts[identity(m)])
@@ -341,9 +349,11 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
         width=260,
     )
     mechanism = names[reference].mechanism
+    # Steps of the dial are the measured ε: between them the reference has no Nw.
     defined = names[reference].measured.epsilons.tolist()
     draw_dials(dial_place, {group_of(mechanism.meaning): [mechanism]}, defined, COMPARED)
     table = equal_table(curves)
+    # The same R for all: it is one control of the page.
     runs = curves[0].measured.runs
     places = {}
     for quantity, column in zip(_QUANTITIES, st.columns(2), strict=True):
@@ -393,6 +403,7 @@ def _moving(
             equal_caption(read, nw, quantity),
             equal_mark(table, read, quantity, runs, nw),
         )
+    # Short names in the table; the figure and the files keep registry keys.
     shown = read.assign(mechanism=read["mechanism"].map(short_name)).rename(columns=_COLUMNS)
     show_table(
         shown,

@@ -26,6 +26,7 @@ _STYLE = """
 """
 
 heading(say("Could it have been another word?"), _STYLE)
+# Dials and picture come first on the screen, but need the words chosen below them.
 dial_place = st.container(key="deny_dials")
 picture_place = st.container()
 how_place = st.container()
@@ -46,6 +47,8 @@ typed, runs, seed = choose_words()
 try:
     selection = typed.selection(words, seed)
 except DpcoreError as error:
+    # Below the choice of words, so that the reader can mend it; without words there is nothing else
+    # to show.
     refuse(say("These words could not be measured."), error)
     st.stop()
 say_text(selection)
@@ -55,6 +58,7 @@ mechanisms = mechanisms_or_stop(words, chosen, on_dial=True)
 
 with picture_place:
     work = Work(selection, runs, seed, typed.public)
+    # Measured in the place of the picture: progress is seen where the curves will be.
     curves = measured_curves(words, mechanisms, work, pinned)
 if curves:
     scene = DeniabilityScene(curves, pinned, selection, typed, words, How(name, runs, seed))

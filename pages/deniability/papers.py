@@ -169,6 +169,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     group = group_of(mechanism.meaning)
     grid = admissible_grid(group, [mechanism])
     st.header(say(title), anchor=False)
+    # The default may be below the grid of a lexicon of another size.
     start = APPENDIX_C[group.name]
     epsilon = st.select_slider(
         say("ln ε of the marker") if group.logarithm else say("ε of the marker"),
@@ -203,12 +204,16 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
     pair = tuple(
         chosen or start for chosen, start in zip(chosen_pair(lexicon), starts, strict=True)
     )
+    # Only when the pair has changed elsewhere; otherwise a refused word would vanish from its
+    # field.
     if st.session_state.get(_FOLLOWED) != pair:
         for key, word in zip(_BOXES.values(), pair, strict=True):
             st.session_state[key] = word
         st.session_state[_FOLLOWED] = pair
     labels = (say("A word in a dense place"), say("A word in a sparse place"))
     for (slot, key), label, column in zip(_BOXES.items(), labels, st.columns(2), strict=True):
+        # Fields with keys of their own: one may hold a word that is refused, which must not become
+        # the word in focus.
         column.text_input(
             label,
             key=key,
@@ -227,6 +232,7 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
             st.error(
                 say("This word is not in the lexicon: type another one."), icon=":material/error:"
             )
+            # As text: it was typed.
             st.text(word)
     dense, sparse = known
     if dense is None or sparse is None:
@@ -258,4 +264,6 @@ def _tables(
             )
         return [pd.DataFrame(rows[key], columns=list(COLUMNS)) for key in _KEYS]
 
+    # In the session, since the words may be typed; one pair, since a pair takes seconds and few are
+    # compared.
     return latest(_ROWS, (lexicon.fingerprint, words), compute)

@@ -100,5 +100,6 @@ def _dials(
 
 
 def _rested(fragment: str) -> None:
+    # A view without numbers at ε stays as it is: drawing it again would only cost time.
     views = () if st.session_state.get(OPEN_VIEW) in STILL_VIEWS else (VIEWS,)
     run_parts(fragment, *views, TAKING)

@@ -82,6 +82,7 @@ def table_at(curves: list[Curve], pinned: Sequence[str], epsilon: float) -> pd.D
     """Return all quantities at one ε for display: mean, median, worst and pinned words."""
     rows = []
     for curve in curves:
+        # Nothing at an ε where the mechanism is not defined: such a mechanism has no row.
         places = (curve.measured.epsilons == epsilon).nonzero()[0]
         if places.size:
             rows += _rows_at(curve, pinned, int(places[0]))
@@ -110,6 +111,7 @@ def _rows_at(curve: Curve, pinned: Sequence[str], e: int) -> list[dict[str, Any]
     def each(name: str) -> list[float]:
         return [float(getattr(of[quantity], name)[e]) for quantity in _QUANTITIES]
 
+    # The worst word may differ between quantities; one name is enough where it does not.
     worst = dict.fromkeys(names[int(of[quantity].worst_word[e])] for quantity in _QUANTITIES)
     nw = of["nw"]
     errors = [float(a[e]) for a in (nw.mean_low, nw.mean_high, of["sw"].mean_error)]
@@ -185,8 +187,11 @@ def read_table(
         met = crossings(curve.measured, nw)
         rows += [(key, c.epsilon, c.low, c.high, c.sw, c.effective) for c in met]
         if not met:
+            # An empty row says that the mechanism never has this Nw; a missing one would say
+            # nothing.
             rows.append((key, None, None, None, None, None))
     columns = list(equal_nw.READ_COLUMNS)
+    # A column of `None` alone would be of objects, and its format would not apply.
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], "float64")), nw
 
 
@@ -227,11 +232,12 @@ def _takeaway(scene: DeniabilityScene) -> Takeaway:
 
 def _with_words(scene: DeniabilityScene) -> str | None:
     """Return the link with the typed words if the user asks for it, else None."""
+    # Typed words enter a link only at the user's request.
     if scene.words.source != LIST or not st.toggle(
         say("Put my words into the link"),
         key="link_words",
         help=say(
-            "Whoever gets the link, and every server and history that it passes, can read them."
+            "Anyone with the link, and every server and history that it passes, can read them."
         ),
     ):
         return None
@@ -253,6 +259,7 @@ def python_cell(scene: DeniabilityScene, at: list[tuple[Mechanism, float]]) -> s
         at: mechanisms, each with an ε at which it is defined.
     """
     words, how = scene.words, scene.how
+    # A sample can be drawn again by anyone; words of a text are not copied into the cell.
     if words.source == SAMPLE:
         by = "" if words.by == Stratum.FREQUENCY else f", {str(words.by)!r}"
         imported = ["from dpcore.measure.words import sample"]

@@ -41,6 +41,7 @@ def take(key: str) -> None:
     if guess is not None:
         options = computed(key).options
         value = float(options.index(guess) if options else guess)
+        # The first guess counts: after it the answer is on the page.
         st.session_state.setdefault(_GUESSES, {}).setdefault(key, value)
 
 
@@ -48,6 +49,7 @@ def forget() -> None:
     """Discard all guesses, so that the lesson starts over."""
     st.session_state.pop(_GUESSES, None)
     for key in EXERCISES:
+        # A value left in its field would look like a new guess.
         st.session_state.pop(f"{GUESS}{key}", None)
 
 
@@ -70,6 +72,7 @@ class Score:
 
 def score() -> Score:
     """Return the score of this session so far."""
+    # From the session and not from the fields, which hold guesses that are not checked yet.
     values = guesses()
     missed = tuple(
         key for key in EXERCISES if key in values and not computed(key).right(values[key])
@@ -92,6 +95,7 @@ def progress() -> None:
     """Draw the number of guesses made."""
     counted = score()
     if counted.guessed:
+        # Nothing before the first guess: an empty bar tells nothing.
         st.progress(
             counted.guessed / len(STEPS),
             say(
@@ -138,7 +142,7 @@ def ending(go_to: Callable[[str], None]) -> None:
         for page, label in _WAYS:
             st.page_link(page, label=f"{say(label)}.", icon=":material/arrow_forward:")
         st.button(
-            say("Begin anew"),
+            say("Start again"),
             key="lesson_anew",
             icon=":material/restart_alt:",
             on_click=forget,
@@ -202,6 +206,8 @@ def lesson() -> None:
     """Draw the list of steps, the open step, the way on, and the sheets for teachers."""
     keys = [each.key for each in STEPS]
     if STEP not in st.session_state:
+        # Not bound by the field: that writes the shown title, and the link has the key in all
+        # languages.
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
     key = st.selectbox(
@@ -233,6 +239,7 @@ def _step(shown: Step, place: int) -> None:
     with st.container(key="lesson_title"):
         st.html(f"<style>{_STYLE}</style>")
         st.header(f"{place + 1}. {say(shown.title)}", anchor=False)
+    # Before the story: something to turn is on the first screen, above the text.
     show_turn(shown.key, guessed=shown.key in guesses())
     st.markdown(say(shown.story))
     task = computed(shown.key)
@@ -244,6 +251,7 @@ def _step(shown: Step, place: int) -> None:
             _answer(task, guesses()[task.key])
     with st.expander(say("The formula")):
         st.markdown(say(shown.formula))
+    # After the guess: the page that is linked may show the answer.
     if task.key in guesses():
         st.page_link(
             shown.page,
@@ -258,6 +266,8 @@ def _guess(task: Exercise) -> None:
     field = f"{GUESS}{task.key}"
     if task.options:
         if guess is not None:
+            # Streamlit forgets the value of a field while another step is open; the guess is set
+            # again.
             st.session_state[field] = task.options[int(guess)]
         st.radio(
             say("Your guess"),
@@ -342,6 +352,7 @@ def _way(keys: list[str], place: int) -> None:
 
 
 def _open(key: str) -> None:
+    # In a callback: Streamlit refuses to set the value of a field that is drawn already.
     st.session_state[STEP] = key
 
 
@@ -366,11 +377,14 @@ def _handouts() -> None:
         ):
             st.download_button(
                 label,
+                # Made when the button is pressed, outside a run of the page: the language has to be
+                # handed on.
                 data=partial(_sheet, make, language()),
                 file_name=f"word-privacy-{name}.html",
                 mime="text/html",
                 key=f"lesson_{name}",
                 icon=":material/download:",
+                # A download changes nothing on the page.
                 on_click="ignore",
                 help=say("One file of text that any browser opens and prints; it loads nothing."),
             )

@@ -14,6 +14,7 @@ heading(say("Private words in eight steps"))
 st.markdown(
     say("For people who have never heard of ε. Every answer is calculated here, not quoted.")
 )
+# Exercises are made for the bundled words, whatever lexicon the other pages use.
 words = lexicon_or_stop("default")
 try:
     lesson()

@@ -51,7 +51,7 @@ STEPS = (
         later("A text without names is not private"),
         later(
             "It seems enough to black out names, dates and places. But what makes a text yours "
-            "is not its names alone: few other people put just these words together. Whoever "
+            "is not its names alone: few other people put just these words together. Anyone who "
             "knows two or three of them from elsewhere, from a talk, a photo or another post, "
             "can often find the text again, and with it everything else that it says."
         ),
@@ -62,7 +62,7 @@ STEPS = (
         ),
         "pages/rewrite/page.py",
         later(
-            "Take a letter with names in it and see what becomes of all its words, not of names "
+            "Take a letter with names in it and see what is left of all its words, not of names "
             "alone"
         ),
         {"preset": "letter"},
@@ -145,7 +145,7 @@ STEPS = (
         ),
         later(
             "Accuracy on new, unchanged texts of a classifier that was trained on $M$ of the "
-            "training texts, with a 95 % interval over trials that draw noise and texts anew; "
+            "training texts, with a 95 % interval over trials with new noise and new texts; "
             "membership inference is judged by the area under the ROC curve."
         ),
         "pages/papers/page.py",
@@ -180,7 +180,7 @@ STEPS = (
         later("Noise as a proof"),
         later(
             "Privacy says: the output tells little of which of two near inputs went in. Turn it "
-            "round: whoever changes the input a little cannot change the chances of the outputs "
+            "round: a small change of the input cannot change the chances of the outputs "
             "much. So for many inputs of a classifier with noise built in there is a proof that "
             "small changes do not change its answer, however clever the attacker is. An "
             "ordinary classifier may withstand as much; mostly nobody has proved it."
@@ -302,6 +302,8 @@ def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:
     return {
         "name": say(frame.name),
         "bars": [
+            # The answer is not sent at all before the guess: it could be read in the browser's
+            # tools.
             [say(bar.name), None, "?"]
             if hidden
             else [say(bar.name), round(bar.share, 4), say(bar.text)]
@@ -318,6 +320,7 @@ def turn_table(key: str, *, guessed: bool) -> pd.DataFrame:
     rows = [
         (frame.name, bar.name, bar.share, bar.text)
         for frame in shown.frames
+        # The file keeps the answer back as the drawing does.
         if guessed or not frame.asked
         for bar in frame.bars
     ]
@@ -351,6 +354,7 @@ def worksheet(tasks: Sequence[Exercise]) -> str:
             )
         parts.append(
             f"<section><h2>{place}. {escape(say(lesson.title))}</h2>"
+            # The story is Markdown for the page; the sheet is plain HTML.
             f"<p>{escape(say(lesson.story).replace('**', ''))}</p>"
             f"<p class='question'>{escape(say(task.question))}</p>{guess}"
             f"<p>{escape(say('What I found:'))} "

@@ -48,6 +48,7 @@ def boards_of(record: Recorded) -> tuple[Benchmark, tuple[Board, ...]]:
         benchmark = read_benchmark(record.entry.name)
         return benchmark, boards(benchmark)
 
+    # Under the hash of the record: another record of the same name is read again.
     return once("boards of a benchmark", record.entry.sha256, read)
 
 
@@ -91,6 +92,7 @@ def line_view(record: Recorded) -> None:
     bounds = choose_one(
         st.segmented_control,
         say("Promises"),
+        # The two kinds of ε are a choice and not two curves: they never share an axis.
         _BOUNDS,
         "board_bounds",
         required=True,
@@ -112,6 +114,7 @@ def _choose(every: tuple[Board, ...]) -> Board:
         sense = choose_one(
             st.selectbox,
             say("Equal in"),
+            # A record need not hold every sense.
             {name: text for name, text in _SENSES.items() if name in kinds},
             "board_sense",
             help=say(
@@ -127,6 +130,7 @@ def _choose(every: tuple[Board, ...]) -> Board:
             st.segmented_control,
             say("Level"),
             {f"{board.level:g}": _level(board) for board in there},
+            # A key for each sense: the levels of one mean nothing in another.
             f"board_level_{sense}",
             required=True,
         )

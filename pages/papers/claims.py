@@ -93,6 +93,7 @@ def listing(
 
     def hear() -> None:
         heard = st.session_state.get(key, {}).get("chosen")
+        # The key comes from a browser, so it is checked like any input.
         if heard is not None and heard["key"] in keys:
             on_choice(str(heard["key"]))
 
@@ -125,6 +126,7 @@ _MEANING = later(
 
 def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]:
     """Return the known verdicts on this lexicon at the default settings, in the usual order."""
+    # At the default settings, whatever is set below: otherwise the rows could not be compared.
     usual = AuditSettings()
     every = (find_verdict(key, words, usual, recorded) for key in CLAIMS)
     return [verdict for verdict in every if verdict is not None]
@@ -133,6 +135,7 @@ def verdicts(words: Lexicon, recorded: RecordedVerdicts | None) -> list[Verdict]
 def choose_verdict(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
     """Draw the filter of the verdicts; return an outcome, or "all"."""
     counts = Counter(verdict.outcome for verdict in verdicts(words, recorded))
+    # From refuted to proved: what is wrong comes first.
     there = [outcome for outcome in reversed(Outcome) if counts[outcome]]
     titles = {_ALL: say("All {count} claims", count=len(CLAIMS))} | {
         outcome.name.lower(): f"{SIGNS[outcome]} {word(outcome)}: {counts[outcome]}"
@@ -151,6 +154,7 @@ def choose_verdict(words: Lexicon, recorded: RecordedVerdicts | None) -> str:
 
 def chosen_claim() -> str:
     """Return the key of the shown claim; it is part of the link."""
+    # The link alone holds the choice: every page that links to a claim then sets it.
     linked = st.query_params.get(CLAIM, _USUAL)
     chosen = linked if linked in CLAIMS else _USUAL
     link.write(CLAIM, chosen, _USUAL)
@@ -172,6 +176,7 @@ def choose_claim(
     rows = [_row(key, here.get(key)) for key in CLAIMS]
     if outcome != _ALL:
         wanted = Outcome[outcome.upper()]
+        # A claim without a verdict on this lexicon belongs to no outcome.
         rows = [row for row in rows if row.key in here and here[row.key].outcome is wanted]
     listing(
         rows,
@@ -209,6 +214,8 @@ def _row(key: str, verdict: Verdict | None) -> Row:
     repairs = len(REPAIRS.get(key, ()))
     more = say("1 repair") if repairs == 1 else say("{count} repairs", count=repairs)
     if verdict is not None and verdict.outcome is Outcome.PROVED:
+        # A proved claim has relatives that need less noise; to call them repairs would say that it
+        # fails.
         more = say("less noise")  # no repair is needed
     return Row(
         key=key,
@@ -242,6 +249,7 @@ def _compute_them(words: Lexicon, known_claims: int) -> None:
         ),
     ):
         compute_all(words)
+        # The rows above were drawn before these verdicts existed.
         st.rerun()
 
 

@@ -99,6 +99,7 @@ def choose_settings(key: str) -> tuple[AuditSettings, bool]:
     """
     names = USES[key]
     values: dict[str, Any] = {}
+    # A form: several settings are changed before anything is computed once.
     with st.form("audit_settings", border=True):
         for start in range(0, len(names), 4):
             part = names[start : start + 4]
@@ -113,6 +114,7 @@ def choose_settings(key: str) -> tuple[AuditSettings, bool]:
             icon=":material/calculate:",
             help=say("Computes this claim alone, on the lexicon of the sidebar."),
         )
+    # An empty field means "automatic", which is the default of the settings.
     given = {name: value for name, value in values.items() if value is not None}
     return AuditSettings(**given), pressed
 
@@ -126,6 +128,7 @@ def _control(name: str) -> float | int | None:
         high,
         getattr(_DEFAULT, name),
         step=step,
+        # %g, since δ goes down to 1e-30.
         format="%d" if whole else "%g",
         placeholder=say("automatic"),
         key=f"audit_{name}",

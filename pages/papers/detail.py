@@ -56,6 +56,8 @@ def pictures(key: str, words: Lexicon, settings: AuditSettings) -> None:
         st.subheader(say("Claimed against true"), anchor=False)
         try:
             with st.spinner(say("Computing the privacy profile…"), show_time=True):
+                # Shared by all sessions: settings are numbers within limits, and no text is typed
+                # here.
                 table = once(
                     "claimed profiles",
                     (words.fingerprint, key, settings),
@@ -80,6 +82,7 @@ def _habernal() -> None:
             "norm C, and counted where they lie further apart than the published noise covers."
         )
     )
+    # Only on request: the drawing takes seconds, and most who open the claim want the verdict.
     if _DRAWN not in st.session_state and st.button(
         say("Draw {pairs:,} pairs for each dimension", pairs=_PAIRS),
         key="draw_pairs",
@@ -99,6 +102,7 @@ def _draw() -> None:
     rng = generator(_SEED, "audit", "habernal")
     with Reporter(say("Drawing pairs"), stop="audit_stop_pairs") as progress:
         st.session_state[_DRAWN] = exceeding_pairs(rng, pairs=_PAIRS, progress=progress)
+    # So that the figure takes the place of the button.
     st.rerun()
 
 
@@ -109,6 +113,7 @@ def detail(
     key: str, words: Lexicon, recorded: RecordedVerdicts | None
 ) -> tuple[Verdict, AuditSettings] | None:
     """Draw one claim; return its verdict and settings if it is known."""
+    # The verdict comes first on the screen, and needs the settings that are drawn below it.
     first, computed = st.container(), st.expander(say(_COMPUTED), key="computed")
     with computed:
         try:
@@ -119,6 +124,7 @@ def detail(
         if pressed:
             verdict = compute(key, words, settings)
         else:
+            # Looked up only: other settings or another lexicon compute nothing without the button.
             verdict = find_verdict(key, words, settings, recorded)
         if verdict is not None:
             _computed(verdict)
@@ -177,6 +183,7 @@ def python_cell(key: str, settings: AuditSettings, name: str) -> str:
     given = [
         f"{field}={value!r}"
         for field, value in asdict(settings).items()
+        # Defaults are left out, so that the cell shows what was changed.
         if value != getattr(usual, field)
     ]
     words = "dp.lexicon()" if name == "default" else f"dp.lexicon({name!r})"
@@ -242,6 +249,7 @@ def _repairs(key: str, words: Lexicon, recorded: RecordedVerdicts | None) -> Non
     if key not in REPAIRS:
         return
     here = {verdict.key: verdict for verdict in verdicts(words, recorded)}
+    # On another lexicon the claim itself may not be computed yet: there is no cost to compare with.
     if key not in here:
         return
     proved = here[key].outcome is Outcome.PROVED  # no repair is needed

@@ -42,6 +42,7 @@ def entries() -> dict[str, Entry]:
         DpcoreError: the record cannot be read.
     """
     there = {entry.name: entry for entry in read_bundled()}
+    # In the order of the studies, whatever the order of the manifest.
     return {name: there[name] for name in (*EXPERIMENTS, *STUDIES) if name in there}
 
 
@@ -58,6 +59,7 @@ def chosen_experiment(there: dict[str, Entry]) -> str:
         there: the recorded experiments, at least one.
     """
     rewriting = [name for name in there if name in EXPERIMENTS and EXPERIMENTS[name].rewrites]
+    # Those of papers first: an experiment of our own has nothing to be compared with.
     ordered = sorted(rewriting, key=lambda name: paper_of(name) == "ours")
     usual = next(iter(ordered or there))
     linked = st.query_params.get(STUDY, usual)
@@ -138,6 +140,7 @@ def _row(name: str, entry: Entry) -> Row:
 
 def _judged(counts: Agreement) -> tuple[str, str]:
     if not counts.rows:
+        # Signs as well as words: colour alone would not do.
         return "–", say("ours")
     if not counts.numbers:
         return "≈", say("compared")
@@ -175,6 +178,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
+    # Every name begins with "", so this one is last.
     ("", "deniability", "study", {"part": "The papers' figures"}),
 )
 """Links to other pages by experiment; the first match counts.
@@ -249,6 +253,7 @@ def python_cell(name: str) -> str:
 
 def _rewriting(record: Recorded) -> None:
     """Draw the views of an experiment that rewrites texts and learns from them."""
+    # Above the tabs: one choice for all of them, drawn by the open tab if it needs it.
     above = st.container()
 
     def evidence() -> Evidence:

@@ -40,6 +40,7 @@ def chosen_audit(record: RecordedPackages) -> PackageAudit:
 
 def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
     """Draw the rows."""
+    # Grouped by package: a package is what somebody installs, and may have several mechanisms.
     packages = {audit.package: audit.package for audit in record.audits}
     listing(
         [_row(audit) for audit in record.audits],
@@ -78,6 +79,7 @@ def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
             "authors before you write about them."
         )
     )
+    # One command for all audits, in environments that hold one package each.
     show_line(record.command)
 
 
@@ -94,6 +96,7 @@ def package_takeaway(record: RecordedPackages) -> Takeaway:
 
 def _row(audit: PackageAudit) -> Row:
     low = (
+        # A lower bound, so it is rounded down.
         say("ε ≥ {epsilon:.3g}", epsilon=float(at_least(audit.epsilon_low, 3)))
         if audit.epsilon_low
         else say("no bound on ε")
@@ -118,6 +121,7 @@ def _events(audit: PackageAudit) -> pd.DataFrame:
             say("{count:,} of {draws:,}", count=e["count"], draws=e["draws"]),
             e["other"],
             say("{count:,} of {draws:,}", count=e["other_count"], draws=e["other_draws"]),
+            # Logarithms, where the ratio of two chances may be astronomically large.
             round(e["allowed"], 3),
             None if e["loss"] is None else round(e["loss"], 3),
         )

@@ -62,11 +62,13 @@ def claims_part() -> None:
         recorded = recorded_verdicts()
     except DpcoreError as error:
         refuse(say("The recorded verdicts are missing; claims can be computed one by one."), error)
+        # The page goes on without the record: every claim can be computed.
         recorded = None
     chosen = chosen_claim()
     with controls:
         outcome = choose_verdict(words, recorded)
         st.text(finding(words, recorded))
+    # Rows of claims are the longest; those of experiments leave more room to the figures.
     left, right = st.columns((7, 5), gap="medium")
     with left, st.container(key="papers_rows"):
         choose_claim(words, recorded, outcome, chosen)
@@ -92,6 +94,7 @@ def experiments_part() -> None:
         with right:
             record = read(chosen)
             experiment(record)
+    # `StopIteration`: there is no record at all, and so no first one.
     except (DpcoreError, StopIteration) as error:
         refuse(say("The recorded experiments could not be read; the claims can be."), error)
         return
@@ -149,5 +152,6 @@ with controls:
     )
 for other, kept in ((CLAIMS, "claim"), (EXPERIMENTS, STUDY), (PACKAGES, PACKAGE)):
     if look != other:
+        # A link names the choice of the open part alone; the other parts would open at an old one.
         link.drop(kept)
 {CLAIMS: claims_part, EXPERIMENTS: experiments_part, PACKAGES: packages_part}[look]()

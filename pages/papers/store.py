@@ -40,6 +40,7 @@ def find_verdict(
     mine = _computed().get((words.fingerprint, key, settings))
     if mine is not None:
         return mine
+    # A verdict holds for one vocabulary at one setting: elsewhere the record says nothing.
     if recorded is None or (recorded.fingerprint, recorded.settings) != (
         words.fingerprint,
         settings,
@@ -71,6 +72,7 @@ def compute_all(words: Lexicon) -> None:
             try:
                 _compute(key, words, settings, progress)
             except DpcoreError as error:
+                # The others go on: some claims need a property that this lexicon lacks.
                 refuse(say("A claim could not be computed on this lexicon."), error)
 
 

@@ -60,6 +60,7 @@ def takeaway(
     if run is not None:
         lines.append(utility_line(run.live, source))
     tables = {later("Offers at the dial"): table}
+    # The teaching corpus goes along as a file, or the command would name one that nobody has.
     if not source.own:
         tables[Path(source.name).stem.title()] = lambda: pd.DataFrame(
             source.table.rows, columns=list(source.table.columns)
@@ -91,8 +92,10 @@ def privatize_line(
 ) -> str:
     """Return the command of the private copy; names of files and columns are quoted."""
     name = Path(source.name).name
+    # A packed file is read as it is; the copy is not packed.
     stem = Path(name.removesuffix(".gz")).stem
     shape = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise).shape
+    # With "./": a name that begins with a dash would be read as an option.
     words = [f"./{name}", "--out", f"./{stem}.private{end_of(source)}"]
     words += [*shape.options(name), *_text_column(source), *mechanism_words(mechanism, epsilon)]
     words += [word for column in keep.columns for word in ("--keep", column)]
@@ -104,6 +107,7 @@ def privatize_line(
 
 
 def _text_column(source: Source) -> list[str]:
+    # A file of lines has no columns to name.
     if source.table.shape.format == "text":
         return []
     return ["--text-column", source.released(source.text)]
@@ -115,12 +119,14 @@ def utility_line(live: Live, source: Source) -> str:
     if source.own:
         words += ["--file", f"./{source.name}", *source.table.shape.options(source.name)]
         words += ["--text-column", source.released(source.text)]
+        # A run has labels, or it could not be started; the type checker cannot know.
         words += ["--label-column", source.released(source.label or source.text)]
     else:
         words += ["--labels", source.corpus]
     for arm in live.arms:
         values = ",".join(f"{epsilon:.6g}" for epsilon in arm.epsilons)
         words += ["--mechanism", arm.mechanism, "--epsilon", f"{arm.mechanism}={values}"]
+    # The command applies a setting to every mechanism that has it, so each is given once.
     settings = dict.fromkeys(f"{name}={value}" for arm in live.arms for name, value in arm.settings)
     words += [word for setting in settings for word in ("--set", setting)]
     words += ["--texts", str(len(live.texts)), "--trials", str(live.seeds)]
@@ -210,6 +216,7 @@ def below(scene: ReleaseScene) -> None:
 
 def _below(scene: ReleaseScene) -> None:
     source, rows, step = scene.source, scene.rows, step_of(scene.goal)
+    # Step and row are read here and not handed on: this fragment runs alone when the dial rests.
     row = chosen_row(rows)
     offer = row.offers[step]
     st.header(say("The private copy"), anchor=False)
@@ -234,11 +241,13 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
+        # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
     st.header(say("Measured on these texts"), anchor=False)
     run = scene.run
     epsilons = {each.mechanism.short: each.offers[step].epsilon for each in rows}
+    # The run measures the ε of the goal too, so that the table can say what it costs on this file.
     wanted = {short: epsilon for short, epsilon in epsilons.items() if epsilon is not None}
     members = [each.mechanism for each in rows]
     choose_run(source, run, members, scene.settings, scene.lexicon, wanted)
@@ -289,6 +298,7 @@ def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
             "at least": offer.at_least,
         }
         for name in ("guessed", "near", "accuracy", "auc"):
+            # Empty cells where nothing was measured; a 0 would be read as a result.
             ends = getattr(offer, name) or (None, None, None)
             line |= dict(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
         lines.append(line)

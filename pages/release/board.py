@@ -85,6 +85,7 @@ def chosen_row(rows: Sequence[Row]) -> Row:
     """Return the chosen row: that of this session, else of the link, else the default."""
     by_name = {row.mechanism.short: row for row in rows}
     wanted = st.session_state.get(CHOSEN, st.query_params.get(CHOSEN, START_MECHANISM))
+    # The chosen mechanism may have been taken off the table in the sidebar.
     return by_name.get(wanted) or by_name.get(START_MECHANISM) or rows[0]
 
 
@@ -104,6 +105,7 @@ def show_board(
 
     def hear() -> None:
         heard = st.session_state.get("board", {}).get("chosen")
+        # The key comes from a browser, so it is checked like any input.
         if heard is not None and heard["key"] in names:
             choose(str(heard["key"]))
 
@@ -157,6 +159,7 @@ def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
         return {"status": "", "refuted": False, "cells": [say(offer.why), "", "", "", ""]}
     return {
         "status": badge(offer.status),
+        # Marked in its row: a refuted promise may still have the best numbers.
         "refuted": offer.status is Status.REFUTED,
         "cells": [
             promised_epsilon(mechanism, offer.epsilon)
@@ -180,6 +183,7 @@ def guessed_text(reading: MeanInterval | None, at_least: bool) -> str:
         return say("not measured here")
     value = say("{share:.2g} of 100", share=100 * reading.mean)
     if at_least:
+        # A lower bound, so it is rounded down.
         value = of_100_at_least(reading.mean)
     if not reading.high - reading.low > _NARROW * reading.mean:
         return value
@@ -194,6 +198,7 @@ def percent(share: float) -> str:
 
 def accuracy_text(reading: MeanInterval) -> str:
     """Format accuracy, with its interval if there is one."""
+    # A single trial has no spread, and so no interval.
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
         return say("{value} (one trial)", value=percent(reading.mean))
     ends = {"low": 100 * reading.low, "high": 100 * reading.high}
@@ -223,6 +228,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
             return say("What these texts teach was not measured yet: a run below does that.")
         best, most = max(known, key=lambda pair: pair[1].mean)
         rest = [each for label, each in known if label != best]
+        # Written so that NaN, the interval of a single trial, counts as alike.
         alike = any(not each.high < most.low for each in rest)
         clean, tail = "", ""
         if without is not None:
@@ -304,6 +310,7 @@ GOALS = {
         "guess",
         later("Words guessed"),
         later("Guessed by frequency, at most"),
+        # From 1: with nothing released, .44 of 100 are guessed.
         (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
         10,
         later("of 100 content words"),
@@ -314,6 +321,7 @@ GOALS = {
         "near",
         later("Near words guessed"),
         later("Guessed with near ones, by frequency, at most"),
+        # From 2: with nothing released, 1.7 of 100 are guessed within nine neighbours.
         (2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
         20,
         later("of 100 content words"),
@@ -327,6 +335,7 @@ GOALS = {
         (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40),
         20,
         "points",
+        # The other way round than the dials of leakage: more accuracy lost is more privacy.
         (later("← more useful"), later("more private →")),
     ),
 }
@@ -400,6 +409,7 @@ def _dial(goal: Goal, offers: Sequence[Sequence[Offer]]) -> Dial:
 def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
     """Return the range of ε of the mechanisms that meet the goal, or of the words guessed there."""
     met = [offer for offer in offers if offer.epsilon is not None]
+    # For a goal of leakage the ε is news; for one of accuracy it is what is guessed.
     if goal.quantity:
         about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
         ends = [
@@ -452,6 +462,7 @@ def offers_for(
         curves, solved, without = _recorded(labelling)
 
         def kept(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
+            # Shared by all sessions: record, mechanism and goal, and nothing of a file.
             return once("offers", (kind, goal.key, labelling), make, _KEPT)
 
         rows = [_row(kind, goal, curves, solved, "", kept) for kind in members]
@@ -459,6 +470,7 @@ def offers_for(
     measured, answers, clean = _measured(run)
 
     def mine(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
+        # In the session, and made again with every part of the run that is done.
         done = (id(run), run.seen) if run is not None else None
         return session_memo("offers_here", (kind, goal.key, done), make, 60)
 
@@ -521,6 +533,7 @@ def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
         left = _READ
         for text in source.texts:
             left -= len(text.split())
+            # At least one text, however long: a share of no words says nothing.
             if texts and left < 0:
                 break
             texts.append(text)

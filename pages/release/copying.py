@@ -109,10 +109,12 @@ def private_copy(
         mechanism,
         epsilon,
         Columns(source.released(source.text), keep.columns),
+        # The treatment that protects most, whatever is chosen on Rewrite: every word is exchanged.
         DEFAULT_TREATMENT,
         reading=table.shape.reading(),
         keep_anyway=keep.risky,
     )
+    # & and not `and`: every question is drawn, also where an earlier one is not answered yet.
     allowed = _warned(mechanism, epsilon) & _once_more(source) & (not keep.open)
     st.button(
         say("Make the private copy"),
@@ -157,6 +159,7 @@ def _warned(mechanism: Mechanism, epsilon: float) -> bool:
     st.text(guarantee.reason)
     return st.checkbox(
         say("I have read {read}, and want this copy all the same", read=read),
+        # By mechanism: what was read about one says nothing about another.
         key=f"{_READ}_{mechanism.short}",
         help=say("The label and the record of the copy say it too."),
     )
@@ -176,6 +179,7 @@ def _once_more(source: Source) -> bool:
     )
     return st.checkbox(
         say("Release them once more, and spend ε again"),
+        # By number: a confirmation is good for one more copy.
         key=f"{_AGAIN}_{times}",
         help=say("Of use only if the first copy was given to nobody, and is deleted."),
     )
@@ -189,6 +193,7 @@ def _times() -> Counter[str]:
 def _start(source: Source, table: Table, order: Order, lexicon: str) -> None:
     old: _Work | None = st.session_state.pop(_WORK, None)
     if old is not None:
+        # One release at a time: the old process would go on unseen.
         old.job.stop()
     try:
         job = tables.start(order, table, lexicon)
@@ -200,6 +205,7 @@ def _start(source: Source, table: Table, order: Order, lexicon: str) -> None:
 
 def _stop(work: _Work) -> None:
     work.job.stop()
+    # The run that follows this click then shows the end, and not a process that is ending.
     work.job.wait(_PATIENCE_SECONDS)
 
 
@@ -208,6 +214,7 @@ def _watch() -> None:
     if work is None:
         return
     if work.job.done:
+        # The whole page: the result is not drawn in this fragment.
         st.rerun()
     share, sentence = work.job.progress()
     st.progress(share, text=f"{sentence}.")
@@ -223,6 +230,7 @@ def _take_in(work: _Work) -> None:
         work.label = privacy_label(
             work.copy.record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date()
         )
+        # Counted when a copy exists: a release that was stopped has spent nothing.
         _times()[work.source.identity] += 1
 
 
@@ -250,6 +258,7 @@ def _show(work: _Work) -> None:
         )
     )
     show_table(_first(work), say("The first rows of the private copy"))
+    # All four names are ours: that of the file may be private.
     name = order.out.name
     told = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
     files = {
@@ -281,6 +290,7 @@ def _first(work: _Work) -> list[dict[str, str]]:
         return []
     shape = work.table.shape
     reading = Reading(shape.format, separator=shape.separator or AUTO, header="yes")
+    # Read back from the finished bytes: what is shown is what the file holds.
     copy = Uploaded(work.order.out.name, work.copy.data)
     form = format_of(copy, reading)
     rows = islice(form.cells(copy), _SHOWN)

@@ -57,6 +57,7 @@ def choose_kept(source: Source) -> CopyChoices:
                 "date there undoes what the noise does. Leave out what the copy can do without."
             ),
         )
+    # In the order of the table and not of the clicks, so that copies have one order.
     keep = tuple(name for name in others if name in chosen)
     if keep:
         note(say("**Released unchanged, with no protection**: the columns chosen above."))
@@ -81,6 +82,7 @@ def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bo
     st.text("\n".join(sentences))
     return st.checkbox(
         say("I have looked at these columns, and want them in the copy all the same"),
+        # By texts and columns: the answer holds for exactly these.
         key=f"release_risky_{_key(source, keep)}",
         help=say("The record and the label of the copy say it too."),
     )
@@ -93,6 +95,7 @@ def _neutralised(sentences: list[str]) -> bool:
     st.text("\n".join(sentences))
     return st.toggle(
         say("Put an apostrophe before formulas"),
+        # On by default: a person who never reads this gets the harmless file.
         value=True,
         key="release_formulas",
         help=say(
@@ -113,6 +116,7 @@ def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
         return False, True
     st.warning(say("**The file may not be read as it was meant.**"), icon=":material/warning:")
     st.text(why)  # not Markdown: it names the file
+    # It cannot be read either way, so there is nothing to confirm.
     if _unreadable(source, keep, line_breaks=True) is not None:
         return False, False
     meant = st.checkbox(

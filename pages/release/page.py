@@ -42,6 +42,7 @@ heading(say("What can you release?"), _STYLE)
 with st.sidebar:
     chosen = choose_mechanisms(START, "use_")
     name = choose_lexicon()
+# A block of its own: only there the dial sticks to the top.
 dial_place = st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     with st.popover(say("Your file"), icon=":material/upload_file:"):
@@ -51,6 +52,7 @@ words = lexicon_or_stop(name)
 members = mechanisms_or_stop(words, chosen)
 try:
     run = None if source is None else run_of(source)
+    # Before the dial, whose readings are the ε of these offers.
     rows, without = offers_for(source, run, members, goal)
 except DpcoreError as error:
     refuse(say("What was recorded could not be read."), error)

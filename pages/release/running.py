@@ -93,6 +93,8 @@ def choose_run(
     if source.label is None:
         inform(say("Choose a column of labels with the file: then a classifier can learn from it."))
         return
+    # The run is another process, which loads its lexicon by name; uploaded vectors are written
+    # nowhere.
     if lexicon == NAME:
         inform(
             say(
@@ -190,9 +192,11 @@ def _arms(
                 explanation=say(group.explanation),
             ),
         )
+        # Both ends on one step: a single ε is a valid wish.
         epsilons = grid(first, last, count) if first < last else (first,)
         for mechanism in inside:
             some = tuple(value for value in epsilons if value in mechanism.admissible)
+            # The ε of the goal may be outside the range of the slider.
             if mechanism.short in wanted:
                 some = _with(some, wanted[mechanism.short])
             if some:
@@ -213,6 +217,7 @@ def _with(epsilons: tuple[float, ...], wanted: float) -> tuple[float, ...]:
         return epsilons
     kept = list(epsilons)
     if len(kept) >= LIVE_EPSILONS:
+        # Nearest in ln ε, as the values are spread in equal ratios.
         kept.remove(min(kept, key=lambda value: abs(math.log(value / wanted))))
     return tuple(sorted((*kept, wanted)))
 
@@ -234,7 +239,7 @@ def _options() -> dict[str, Any]:
             3,
             "use_trials",
             say(
-                "Each draws all noise and the division into training and test texts anew. An "
+                "Each draws all noise and the division into training and test texts again. An "
                 "interval needs two, and is of use from three on."
             ),
             width=130,
@@ -261,6 +266,7 @@ def _start(
 ) -> None:
     old: Run | None = st.session_state.pop(_RUN, None)
     if old is not None:
+        # One run at a time in a session.
         old.job.stop()
     try:
         live = Live(texts, source.corpus, arms, lexicon, **options)
@@ -313,6 +319,7 @@ def _ending(run: Run) -> None:
 def run_views(run: Run, rows: Rows) -> None:
     """Draw the views of the results so far."""
     st.text(_title(run))
+    # A fragment: its tabs and choices do not concern the table above.
     fragment(_views, run, rows)
     csv_button(say("All numbers of the run as CSV"), "run", lambda: rows.table, key="csv_use_all")
 
@@ -328,7 +335,7 @@ def _examples(run: Run) -> None:
     if not run.job.examples:
         note(
             say(
-                "There are none: in what was measured no text was read rightly as it was "
+                "There are none: in what was measured no text was classified correctly as it was "
                 "written and wrongly in its private form."
             )
             if run.job.done
@@ -336,12 +343,7 @@ def _examples(run: Run) -> None:
         )
         return
     show_examples(run.job.examples)
-    note(
-        say(
-            "The original is shown only here, to you: whoever releases the private text keeps "
-            "it to themselves."
-        )
-    )
+    note(say("The original is shown only here, to you: do not publish it with the private text."))
 
 
 def _title(run: Run) -> str:

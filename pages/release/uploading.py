@@ -95,6 +95,7 @@ def choose_source() -> Source | None:
         say("A file of texts: lines, CSV, JSON lines or parquet"),
         type=_ENDS,
         key="use_file",
+        # A file that is dropped is meant to be used: the choice below follows it.
         on_change=_take_upload,
         help=say(
             "Up to {bytes:,} bytes and {rows:,} rows; for a private copy here, {released_rows:,} "
@@ -129,6 +130,7 @@ def choose_source() -> Source | None:
                 "Until then the page shows the teaching corpus."
             )
         )
+        # Never an empty page: the first view works before there is a file.
         return _teaching("sentiment")
     st.button(
         say("Try it with the teaching corpus"),
@@ -137,6 +139,7 @@ def choose_source() -> Source | None:
         help=say("Shows the texts of the laboratory in place of your file."),
     )
     data = file.read(MAX_LABELLED_BYTES + 1)
+    # Streamlit hands out the same file in every run, at the place where it was left.
     file.seek(0)
     try:
         return _own(file, data)
@@ -174,6 +177,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
 
 def _take_upload() -> None:
     """Switch to the uploaded file when one is added, and back when it is removed."""
+    # In a callback, before the field of this key is drawn.
     st.session_state[_CORPUS] = UPLOAD if st.session_state.get("use_file") else "sentiment"
 
 
@@ -205,6 +209,7 @@ def _own(file: UploadedFile, data: bytes) -> Source:
     table, public = _read(file, data)
     columns, count = table.columns, len(table.columns)
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(count)]
+    # Labels and dates are short: the texts are most likely the longest column.
     longest = lengths.index(max(lengths))
     with st.container(horizontal=True):
         text = st.selectbox(
@@ -222,6 +227,7 @@ def _own(file: UploadedFile, data: bytes) -> Source:
             [*others, None],
             index=_likely_labels(table, others),
             format_func=lambda i: say(_NONE) if i is None else columns[i],
+            # By the column of texts too: its choice decides what else can be a label.
             key=f"use_column_Column of labels_{count}_{text}",
             width=230,
             help=say("What a classifier learns to tell; without labels nothing is learned."),
@@ -230,6 +236,7 @@ def _own(file: UploadedFile, data: bytes) -> Source:
         [dict(zip(columns, row, strict=True)) for row in table.rows[:_SHOWN]],
         say("The first rows of the file"),
     )
+    # Of the texts alone: the same texts under another name or layout would be released twice.
     digest = hashlib.sha256("\0".join(row[text] for row in table.rows).encode()).hexdigest()
     return Source(
         UPLOAD,
@@ -248,6 +255,7 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
     Raises:
         DpcoreError: the file cannot be read this way.
     """
+    # By upload: what was answered about one file must not be taken for another.
     key = f"use_reading_{file.file_id}"
     asked = st.container()
     with st.expander(say("Read the file in another way"), key=f"{key}_more"):
@@ -263,6 +271,7 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
             key=f"{key}_encoding",
             help=say("How the file stores letters; auto tells UTF-8, UTF-16 and UTF-32 apart."),
         )
+    # Read before its field is drawn: the question shows the first line as it is read now.
     header = st.session_state.get(f"{key}_header", AUTO)
     table = read_table(
         data,

@@ -94,6 +94,7 @@ def board(
         grid_place: place of the grid.
     """
     with grid_place:
+        # Before the fragments, which all need these draws: the time is shown once, above the grid.
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
         for mechanism in timed(say("Drawing noise"), missing):
             bench.draw(mechanism, seed, number)
@@ -147,6 +148,7 @@ def _views(
 def _chosen(bench: Bench, mechanisms: list[Mechanism]) -> tuple[Mechanism, int]:
     """Return the mechanism and the place of the strip and the views; both are in the link."""
     if "via" not in st.session_state:
+        # No field holds it (a click in the grid sets it), so the link is read and written here.
         st.session_state["via"] = st.query_params.get("via", "")
     via = st.session_state["via"]
     chosen = next((m for m in mechanisms if m.short == via), mechanisms[0])

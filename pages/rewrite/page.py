@@ -19,6 +19,7 @@ _STYLE = """
 """
 
 heading(say("What is left of your words?"), _STYLE)
+# The dials and the grid come first on the screen, but need the choices that are drawn after them.
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 
 choices = sidebar()

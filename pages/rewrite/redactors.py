@@ -46,6 +46,8 @@ def choose_redactors() -> tuple[str, ...]:
         )
         names = st.pills(
             say("What a redactor would do"),
+            # Names and not titles: the field writes its options into the link, which is the same in
+            # all languages.
             [each.name for each in offered],
             selection_mode="multi",
             key=_CHOSEN,
@@ -60,6 +62,7 @@ def choose_redactors() -> tuple[str, ...]:
                     install=INSTALL,
                 )
             )
+    # In the order of the list, whatever the order of the clicks or of the link.
     return tuple(each.name for each in offered if each.name in names)
 
 
@@ -68,6 +71,7 @@ def redact_all(bench: Bench, text: str, redactors: Sequence[str]) -> list[Redact
     redactions = []
     for name in redactors:
         try:
+            # No spinner for a cached result: it would flash in every run of the page.
             if bench.has_redaction(name):
                 redactions.append(bench.redaction(text, name))
                 continue
@@ -126,6 +130,7 @@ def _tokens(redaction: Redaction) -> list[dict[str, str]]:
         ]
         done = span.end
     tokens.append({"text": redaction.text[done:], "role": "left"})
+    # Between adjacent spans, and at the ends of the text, the kept piece is empty.
     return [token for token in tokens if token["text"]]
 
 

@@ -81,7 +81,9 @@ def epsilon_at(mechanism: Mechanism, dials: dict[str, float]) -> float:
 
 def _choose(bench: Bench, key: str, place: int) -> None:
     choose_place(bench, place)
+    # The link holds the short name: a new version of a mechanism is another key.
     st.session_state["via"] = key.rsplit(".v", 1)[0]
+    # The card of a chosen word needs its likely outputs as well.
     _peek(key, place)
     run_dependents()
 
@@ -94,11 +96,13 @@ def _likely(
     bench: Bench, mechanisms: list[Mechanism], dials: dict[str, float]
 ) -> list[dict[str, Any]]:
     """Return the likely outputs of the word whose card was requested last."""
+    # Of this word alone: a law runs over the whole vocabulary and may take seconds.
     key, place = st.session_state.get("looked_at", ("", 0))
     mechanism = next((m for m in mechanisms if m.key == key), None)
     if mechanism is None or not 0 <= place < bench.sentence.protected:
         return []
     epsilon = epsilon_at(mechanism, dials)
+    # The dial may have moved since the card was opened.
     if epsilon not in mechanism.admissible:
         return []
     return [likely(bench, mechanism, place, epsilon)]

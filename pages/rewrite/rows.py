@@ -43,6 +43,7 @@ def mechanism_row(
         "count": "",
     }
     try:
+        # One dial serves mechanisms with different domains: at its ε some may not be defined.
         mechanism.check_epsilon(epsilon)
     except EpsilonError as error:
         status = {"kind": "none", "icon": "–", "label": say("not defined here"), "line": ""}
@@ -66,6 +67,7 @@ def likeliest(
     bench: Bench, mechanism: Mechanism, word: int, epsilon: float, count: int
 ) -> tuple[Law, list[tuple[str, float, float]]]:
     """Return the law of a word, and its likeliest outputs: word, probability, distance."""
+    # The engine may estimate a law for a whole grid of ε; `row` is the position of this one.
     law, row = bench.law(mechanism, word, epsilon)
     top = law.top(count, row)
     far = bench.distance(word, bench.lexicon.indices([output for output, _ in top]).tolist())
@@ -78,7 +80,8 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     word = bench.word(place)
     if word < 0:
         note = say(
-            "Not in the vocabulary: a word drawn at random stands in for it, anew in each draw."
+            "Not in the vocabulary: a word drawn at random stands in for it, a new one in each "
+            "draw."
         )
         return entry | {"note": note}
     law, top = likeliest(bench, mechanism, word, epsilon, TOP)
@@ -93,9 +96,11 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
 def _tokens(rewrite: Rewrite) -> list[dict[str, Any]]:
     tokens: list[dict[str, Any]] = []
     for token in rewrite.tokens:
+        # A dropped token: unknown words have no output under that option.
         if not token.output:
             continue
         entry: dict[str, Any] = {"text": token.output}
+        # Left out where empty: the whole grid is sent each time that a dial rests.
         if token.before:
             entry["gap"] = token.before
         if token.slot >= 0:
@@ -110,6 +115,7 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
     promise = composed.guarantee
     status = str(promise.status)
     kept = status in {"proved", "certified on this lexicon"}
+    # Where the promise is not kept, the reason stands in the row itself and not behind a click.
     line = say("what it promises") if kept else promise.reason
     whole = promise.for_tokens(composed.words)
     if composed.helps:
@@ -141,6 +147,7 @@ def _strip(
     bench: Bench, drawn: SentenceDraw, group: Group, epsilon: float, place: int
 ) -> dict[str, Any]:
     """Return the pieces of one place with their ends on the slider's range, from 0 to 1 in ln ε."""
+    # On a logarithmic scale, since the steps of the slider are: the strip lies along it.
     ends = group.grid[0], group.grid[-1]
     low, high = (math.log(end) for end in ends)
 
@@ -157,7 +164,9 @@ def _strip(
         if not stop > start:
             continue  # outside the range of the slider
         output = words[piece.output]
+        # The end of a piece past the slider cannot be reached on this page.
         text = _piece_text(output, piece.from_epsilon, piece.to_epsilon if stop < 1 else None)
+        # A ten-thousandth of the strip is less than a pixel.
         pieces.append([round(start, 4), round(stop, 4), output, piece.output == word, text])
         texts.append(text)
     unit = "ln ε" if group.logarithm else "ε"

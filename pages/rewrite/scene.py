@@ -74,10 +74,12 @@ def chosen_place(bench: Bench) -> int:
     first = bench.first_content_word()
     word, _ = chosen_pair(bench.lexicon)
     moved = word != st.session_state.get(_FOLLOWED)
+    # Another text: places of the last one mean nothing here, and a place in the link counts once.
     if st.session_state.get(_BENCH) is not bench:
         fresh = _PLACE not in st.session_state
         st.session_state[_PLACE] = link.read_whole(_PLACE, 0, last, first) if fresh else first
         st.session_state[_BENCH] = bench
+        # A place in the link is stronger than the word in focus.
         moved = not fresh or _PLACE not in st.query_params
         st.session_state[_FOLLOWED] = word  # asked again in the same run, the place stays
     if moved:
@@ -93,6 +95,7 @@ def chosen_place(bench: Bench) -> int:
 def choose_place(bench: Bench, place: int) -> None:
     """Choose a place; its word, if the lexicon holds it, becomes the word in focus on all pages."""
     st.session_state[_PLACE] = place
+    # The component sends the place, so it is checked like any input.
     if 0 <= place < bench.sentence.protected and bench.word(place) >= 0:
         word = st.session_state[_FOLLOWED] = bench.label(place)
         choose(WORD, word, typed=True)

@@ -55,7 +55,7 @@ def _own_sentence(scene: RewriteScene) -> None:
         return
     note(
         say(
-            "A model of language reads the whole text and says it anew; every word of its answer "
+            "A model of language reads the whole text and rephrases it; every word of its answer "
             "is drawn with noise. An ε of the whole text is the only scale that this shares with a "
             "mechanism for words."
         )
@@ -87,6 +87,8 @@ def _own_sentence(scene: RewriteScene) -> None:
         return
     form, tokens = asked
     identity = (scene.text, total, name, form, tokens, scene.seed)
+    # Only on request, since it takes seconds: other settings show no text until the button is
+    # pressed.
     if st.session_state.pop(_ASKED, False):
         writing = _write(*identity)
         if writing is not None:
@@ -135,9 +137,11 @@ def _whole_text(scene: RewriteScene) -> float | None:
     """Return the sum of the guarantees of the text's words; None where there is none."""
     protected = scene.bench.sentence.protected
     promise = scene.bench.promise(scene.chosen, scene.epsilon)
+    # A refuted ε is no guarantee, so there is nothing to hand on to the writer.
     if promise is None or promise.status is Status.REFUTED or not protected:
         return None
     total = composition(scene.chosen, scene.epsilon, protected, guarantee=promise).total
+    # Nothing can be shared out of an ε of 0, or where no bound is known.
     return total if 0 < total < math.inf else None
 
 
@@ -146,12 +150,16 @@ def _write(
 ) -> Writing | None:
     try:
         if name == DpPrompt.name:
+            # Loaded before the progress bar, which counts tokens and not the ten seconds of
+            # loading.
             load_language_model()
         count = writer_of(name, form).count(text, tokens)
         with Reporter(say("Writing"), stop="sentence_stop") as progress:
             return write(
                 text,
                 name,
+                # The same ε for the whole text as the words have together, so that both can be
+                # compared.
                 epsilon=total / count,
                 tokens=count,
                 form=form,
@@ -170,6 +178,7 @@ def _show(scene: RewriteScene, total: float, writing: Writing) -> None:
     for column, (title, text) in zip(st.columns(2), both, strict=True):
         with column, st.container(border=True):
             st.markdown(f"**{say(title)}**")
+            # Typed words are in it: never Markdown.
             st.text(text)
     note(
         say(

@@ -121,6 +121,7 @@ def odds_table(
             continue
         paths = bench.draw(mechanism, seed, number).paths
         output = int(paths.at(np.array([epsilon]))[place, 0])
+        # Logarithms where the law is exact: a probability may underflow while the ratio is finite.
         if mechanism.exact_law:
             logs = [bench.log_probability(mechanism, w, output, epsilon) for w in (word, other)]
             ratio, most = 3 * (logs[0] - logs[1],), 2 * (math.nan,)
@@ -157,6 +158,7 @@ def tally_table(
     for place in places:
         paths = bench.redraw(mechanism, seed, draws, place, epsilon)
         outputs, counts = np.unique(paths.at(np.array([epsilon]))[:, 0], return_counts=True)
+        # Stable: outputs that are equally frequent keep the order of the vocabulary in every run.
         order = np.argsort(-counts, kind="stable")
         rows += [(place, bench.label(place), words[int(outputs[j])], int(counts[j])) for j in order]
     return pd.DataFrame(rows, columns=["place", "word", "output", "count"])
@@ -195,6 +197,7 @@ def takeaway(scene: RewriteScene) -> Takeaway:
         tables[later("What redactors black out")] = lambda: spans_table(scene.redactions)
     return Takeaway(
         python_cell(scene),
+        # Mechanisms of one paper share its BibTeX entry.
         tuple(dict.fromkeys(key for kind in scene.mechanisms for key in kind.cited)),
         command="\n".join((command(scene), *redact_commands(scene))),
         prints=say(
@@ -230,6 +233,7 @@ def python_cell(scene: RewriteScene) -> str:
     choices, treatment = scene.choices, scene.choices.treatment
     name = "" if choices.lexicon == "default" else repr(choices.lexicon)
     imports, read = ["import numpy as np", "", "import dpcore as dp"], f"{scene.text!r}, lexicon"
+    # Defaults are left out, so that the usual cell is short enough to read.
     if treatment != DEFAULT_TREATMENT:
         imports.append("from dpcore.rewrite.policy import Treatment")
         read += (
@@ -239,6 +243,7 @@ def python_cell(scene: RewriteScene) -> str:
     rows = [
         f"    ({mechanism.short!r}, {_changed_settings(mechanism)!r}, {epsilon!r}),"
         for mechanism in scene.mechanisms
+        # The cell has to run as it stands, so rows that are not defined at their ε are left out.
         if (epsilon := scene.epsilons[mechanism.key]) in mechanism.admissible
     ]
     names = [each.redactor for each in scene.redactions]

@@ -34,7 +34,7 @@ def protection_view(scene: RewriteScene) -> None:
     st.markdown("\n".join(f"- {say(line)}" for line in lines))
     st.markdown(
         say(
-            "**This page is for looking.** It shows one draw of the noise at many ε. Whoever "
+            "**This page is for looking.** It shows one draw of the noise at many ε. Anyone who "
             "holds two outputs of one draw may be able to solve for the words, so publish at "
             "most one text, made with fresh noise and an unpredictable seed: `python -m dpcore "
             "rewrite` without `--seed`."
@@ -52,6 +52,7 @@ def draws_view(scene: RewriteScene) -> None:
     title = scene.chosen.title
     request = (scene.chosen, scene.seed, PAGE_DRAWS)
     places = range(scene.bench.sentence.protected)
+    # Every place, though the table shows one: the texts beside it need all of them.
     missing = [
         place for place in places if not scene.bench.has_redraw(*request, place, scene.epsilon)
     ]
@@ -63,6 +64,7 @@ def draws_view(scene: RewriteScene) -> None:
     label = scene.bench.label(scene.place)
     kept = int(counts.loc[counts["output"] == label, "count"].sum())
     different = int((counts["output"] != label).sum())
+    # As text: the chosen word may be typed.
     st.text(tally_caption(label, kept, different, PAGE_DRAWS, title))
     left, right = st.columns([1, 2])
     with left:

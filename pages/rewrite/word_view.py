@@ -56,6 +56,8 @@ def word_view(scene: RewriteScene) -> None:
 def _choose(scene: RewriteScene) -> None:
     """Draw the same choice as a click in the grid, as a list."""
     shorts = [m.short for m in scene.mechanisms]
+    # Fields with keys of their own: Streamlit forgets the value of a field that is not drawn, and
+    # the chosen place outlives this tab.
     st.session_state["place_box"] = scene.place
     st.session_state["via_box"] = scene.chosen.short
     left, right = st.columns(2)
@@ -90,6 +92,7 @@ def _take_mechanism() -> None:
 def _strip(scene: RewriteScene) -> None:
     mechanisms = list(scene.mechanisms)
     table = strip_table(scene.bench, mechanisms, scene.place, scene.seed, scene.number)
+    # The whole range of each slider, so that the strips do not stretch with the drawn pieces.
     ranges = {}
     for meaning in dict.fromkeys(m.meaning for m in mechanisms):
         grid = group_of(meaning).grid
@@ -106,6 +109,7 @@ def _law(scene: RewriteScene) -> None:
     table = law_table(bench, scene.chosen, scene.place, scene.epsilon)
     stay = bench.probability(scene.chosen, word, word, scene.epsilon)
     certain = law.exact and stay[0] > _CERTAIN
+    # From logarithms only where it is needed: it sums over the whole vocabulary.
     change = bench.log_change(scene.chosen, word, scene.epsilon) if certain else -math.inf
     caption = law_caption(table, stay, law.method, change)
     show_figure(law_figure(table), caption, table, "likely-outputs")
@@ -114,6 +118,7 @@ def _law(scene: RewriteScene) -> None:
 def _odds(scene: RewriteScene) -> None:
     bench, word = scene.bench, scene.bench.word(scene.place)
     words = bench.lexicon.words
+    # Of a guarantee that grows with the distance, near words show what it is worth.
     others = bench.neighbours(word, _ALTERNATIVES)
     other = st.selectbox(
         say("Compare with the word"),
@@ -121,11 +126,12 @@ def _odds(scene: RewriteScene) -> None:
         format_func=lambda index: words[index],
         key="other",
         help=say(
-            "Whoever sees the output asks: was it your word or this one? The list holds the "
+            "Anyone who sees the output asks: was it your word or this one? The list holds the "
             "nearest words, the hardest to tell apart."
         ),
     )
     defined = [m for m in scene.mechanisms if scene.epsilons[m.key] in m.admissible]
+    # Both laws first, with progress; the table below then only looks them up.
     missing = [
         (m, w)
         for m in defined

@@ -104,9 +104,11 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
                 "finds on a sample: exact for a linear classifier, a lower bound for a network."
             ),
         )
+    # Whatever is not chosen below has a fixed value, so that equal attacks have equal keys.
     epsilon, neighbours = 1.0, Rules.neighbours
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
+        # A start of its own: at that of the other pages most words come out unrelated to the text.
         epsilon = epsilon_dial(group, [mechanism], start=ATTACK_ON_TEXTS.get(group.name))
         mechanism.check_epsilon(epsilon)
     else:
@@ -120,6 +122,7 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
         )
     settings, seed = _choose_settings()
     rules = Rules(labels)  # assumptions of the certified training, whatever the attack tries
+    # With progress, before the views need its classifiers.
     prepare(words, rules)
     used = None if tried == _NEAREST else mechanism
     return Hunt(used, epsilon, rules, victim, neighbours, settings, seed)
@@ -184,6 +187,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
         return
     read_as = int(attacked.predict(document.bags)[0])
     st.text(document.text)
+    # Nothing is left to attack; a typed text has no true class, and keeps the one it is read as.
     if document.label is not None and read_as != document.label:
         inform(
             say("This text is misread without an attack: choose another, or another classifier.")
@@ -207,6 +211,7 @@ def _one_text(words: Lexicon, hunt: Hunt, name: str) -> None:
 
 
 def _has_command(hunt: Hunt) -> bool:
+    # The command tries words of a mechanism, once a place, against normal training or a network.
     return hunt.mechanism is not None and hunt.victim != CERTIFIED and hunt.settings.tries == 1
 
 
@@ -225,6 +230,7 @@ def _show(words: Lexicon, document: Document, result: TextAttack, classes: tuple
     label = classes[result.label]
     attacked = result.attacked
     before = attacked.generations[0].probability
+    # The first point is the text as it is, before any change.
     rows = [(f"probability of {label}", 0.0, before)]
     rows += [(rows[0][0], i + 1.0, step.probability) for i, step in enumerate(result.steps)]
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
@@ -270,15 +276,18 @@ def _show(words: Lexicon, document: Document, result: TextAttack, classes: tuple
 
 def _step_by_step(words: Lexicon, document: Document, result: TextAttack) -> None:
     number = len(result.steps)
+    # A slider needs two ends.
     if number > 1:
         number = st.slider(
             say("Text after change number"),
             1,
             len(result.steps),
             len(result.steps),
+            # By the number of steps: a position kept from a longer attack would be out of range.
             key=f"attack_step_{len(result.steps)}",
             help=say("The changes in the order of what they take from the probability."),
         )
+    # A copy: the document is a key of caches, and other views show it.
     text = document.bags.words.copy()
     for step in result.steps[:number]:
         text[step.place] = step.new

@@ -95,6 +95,7 @@ def attack_text(words: Lexicon, hunt: Hunt, document: Bags, label: int) -> TextA
         changes = steps(attacked, document, result)
         return TextAttack(label, result, changes, candidates.method, int(candidates.places.size))
 
+    # In the session: a text may be typed. The label counts too, since it is what must change.
     key = (hunt, words.fingerprint, document.words.tobytes(), label)
     return session_memo("hunts", key, compute, _KEPT)
 
@@ -113,6 +114,7 @@ def _candidates(
         candidates = from_mechanism(document, mechanism, hunt.epsilon, rng)
         return candidates, dict(rng.bit_generator.state)
 
+    # Without victim and settings: the same words are tried against another classifier.
     key = (mechanism, hunt.epsilon, hunt.seed, document.words.tobytes())
     candidates, state = session_memo("hunt_words", key, compute, _KEPT)
     # A cached result draws nothing, so the generator is set to its state after the drawing: the
@@ -158,6 +160,7 @@ def trial(words: Lexicon, hunt: Hunt, count: int, progress: Progress) -> Trial:
         return Trial(
             accuracy(lambda text, rng: from_mechanism(text, mechanism, hunt.epsilon, rng)), None
         )
+    # The test texts are public, so their neighbours are shared; those of a typed text are not.
     table = allowed(words, hunt.neighbours)
     return Trial(
         accuracy(lambda text, _: from_substitutions(text, table)),

@@ -87,6 +87,7 @@ def _curves(record: Recorded) -> None:
         quantity = choose_one(
             st.selectbox,
             say("Measured"),
+            # In our order, and only what this record has.
             {name: title for name, title in _QUANTITIES.items() if name in there},
             "auto_quantity",
             width=360,
@@ -95,14 +96,17 @@ def _curves(record: Recorded) -> None:
         lexicon = choose_one(
             st.selectbox,
             say("Vectors"),
+            # The last part of a lexicon's name says where its vectors come from.
             {name: _LEXICONS.get(name.rsplit("-", 1)[-1], "GloVe") for name in lexicons},
             "auto_vectors",
             width=200,
             help=say("With which the network begins: GloVe as in the paper, ours, or random ones."),
         )
+        # Rows without ε are baselines: they have no place on the axis.
         rows = table[(table["quantity"] == quantity) & table["epsilon"].notna()]
         readers = {name: title for name, title in _READERS.items() if name in set(rows["learner"])}
         where = {"lexicon": lexicon}
+        # Some quantities have a single reader.
         if len(readers) > 1:
             where["learner"] = choose_one(
                 st.selectbox,
@@ -115,6 +119,7 @@ def _curves(record: Recorded) -> None:
                 ),
             )
     computed = quantity == "nw_bound"
+    # A bound that is computed has no interval over seeds.
     curves = (interval_curves if computed else rewriting_curves)(record, quantity, **where)
     title = _QUANTITIES[quantity]
     axis = _AXES.get(quantity, title)
@@ -168,6 +173,7 @@ def _examples() -> None:
         number = choose_one(
             st.selectbox,
             say("Sentence"),
+            # Numbers in the link: a text would make it long.
             {str(i): text for i, text in enumerate(texts)},
             "auto_sentence",
             help=say("Of the test part of the teaching corpus: written for this laboratory."),
@@ -180,7 +186,9 @@ def _examples() -> None:
             width=260,
             help=say("As in the curves."),
         )
+    # The choice is one of the keys above, so it is a number in range.
     text = texts[int(number)]
+    # Without a label means without noise.
     clean = next(row for row in examples.rows if row.text == text and not row.label)
     st.text(
         say(

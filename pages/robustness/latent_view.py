@@ -70,6 +70,7 @@ def _attack() -> None:
         number = choose_one(
             st.selectbox,
             say("Private utterance"),
+            # Numbers in the link: an utterance would make it long.
             {str(i): text for i, text in enumerate(private.texts)},
             "latent_text",
             help=say(
@@ -102,6 +103,7 @@ def _attack() -> None:
             rank=belief.rank,
             count=len(private.texts),
             claimed=belief.claimed_epsilon,
+            # Bounds from above, so they are rounded up.
             most=float(at_most(belief.claimed_bound, 3)),
             true=belief.epsilon,
             allowed=float(at_most(belief.true_bound, 3)),
@@ -130,29 +132,33 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
         for result in success(private, noise, _EPSILONS, _DRAWS, seed):
             claimed, (low, high) = result.claimed_epsilon, result.interval
             rows += [
-                ("named rightly", claimed, result.success, low, high),
+                ("named correctly", claimed, result.success, low, high),
                 ("the claimed ε allows", claimed, success_bound(claimed, count), None, None),
                 ("the true ε allows", claimed, success_bound(result.epsilon, count), None, None),
             ]
         table = pd.DataFrame(rows, columns=["curve", "x", "mean", "low", "high"])
+        # A column of `None` beside numbers would be of objects.
         return table.assign(mechanism="").astype({"low": float, "high": float})[list(COLUMNS)]
 
+    # Shared by all sessions: the utterances are ours, and every ε of one noise is made at once.
     table = once("latent", (noise, seed), compute)
     measured, claimed = (
         table[table["curve"] == name].set_index("x")["mean"]
-        for name in ("named rightly", "the claimed ε allows")
+        for name in ("named correctly", "the claimed ε allows")
     )
     why = say(", as it must be: this noise keeps its claim")
+    # The published noise is refuted, and yet not here: the page has to say why.
     if noise == ADEPT:
         why = say(
             ": among {count} utterances ε allows much. Among the thousands of the corpus it "
             "does; see “Curves”",
             count=len(private.texts),
         )
-    lows = table[table["curve"] == "named rightly"].set_index("x")["low"]
+    lows = table[table["curve"] == "named correctly"].set_index("x")["low"]
+    # The whole interval must lie above the bound: a mean above it may be chance.
     beyond = [numeral(f"{x:g}") for x in measured.index if lows[x] > claimed[x]]
     show_figure(
-        lines_figure(table, "ε that is claimed", "share that is named rightly", logarithm=True),
+        lines_figure(table, "ε that is claimed", "share that is named correctly", logarithm=True),
         ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
         table,
         "latent_success",
@@ -206,6 +212,7 @@ def _curves(record: Recorded) -> None:
     curves = rewriting_curves(record, quantity, **where)
     if quantity in _BOUNDED:
         curves = pd.concat((curves, allowed_curve(record, data)), ignore_index=True)
+    # These are no shares, so their axis does not end at 1.
     share = quantity not in {"rank", "bleu", "true_epsilon"}
     show_figure(
         lines_figure(curves, "ε that is claimed", _AXES.get(quantity, "accuracy"), logarithm=True,

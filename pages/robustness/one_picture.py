@@ -74,6 +74,7 @@ def one_picture(noise: Noise, how: ScoreBound, picture: int) -> None:
 
 def show_picture(noise: Noise, picture: int, label: str) -> None:
     """Draw the original picture, and one draw of the noise on it."""
+    # By language: caption and titles are finished sentences.
     figure, caption, table = once(
         "digits look", (noise, picture, language()), lambda: _look(noise, picture, label)
     )
@@ -85,10 +86,12 @@ def _look(noise: Noise, picture: int, label: str) -> tuple[go.Figure, Caption, p
     rng = generator(noise.seed, "look", picture)
     seen = look_at(layer, noise.place, digits().test[picture], rng)
     titles = _TITLES[noise.place]
+    # Pixels end at 1; units of the first layer may be larger, and one scale serves both pictures.
     top = max(1.0, float(seen.clean.max()))
     moved = float(abs(seen.noisy - seen.clean).mean())
     table = pd.DataFrame(
         {
+            # Eight numbers a line: the digits are 8 × 8, and 32 units make four lines.
             "line": [i // 8 for i in range(seen.clean.size)],
             "column": [i % 8 for i in range(seen.clean.size)],
             "clean": seen.clean.ravel(),
@@ -116,6 +119,7 @@ def _votes(noise: Noise, how: ScoreBound, picture: int, label: str) -> None:
     sampled = noisy_scores(noise)
     scores = sampled.scores.part([picture])
     bounds = score_bounds(scores, how.error, how.bound)
+    # Clopper–Pearson bounds counts of won draws, Hoeffding any mean in [0, 1].
     counted = how.bound is Bound.CLOPPER_PEARSON
     values = scores.votes[0] / scores.draws if counted else scores.means[0]
     table = pd.DataFrame(
@@ -138,6 +142,7 @@ def _votes(noise: Noise, how: ScoreBound, picture: int, label: str) -> None:
 def _certificate(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
     """Draw the certificate of the picture under the chosen bound; compare the other bound."""
     lines = []
+    # The other bound beside the chosen one: taking the better of two has twice the error.
     for bound in (how.bound, _OTHER[how.bound]):
         size, tight, place = of_picture(noise, replace(how, bound=bound), picture)
         if place == ABSTAINED:
@@ -172,12 +177,14 @@ def _size(value: float) -> str:
 def _growing(noise: Noise, how: ScoreBound, picture: int) -> None:
     """Draw the size of the certificate at every scale; train a classifier for each, once."""
     rows = []
+    # Asked before the loop, which draws them.
     missing = not all(is_drawn(replace(noise, scale=scale)) for scale in SCALES)
     try:
         for scale in timed(say("Training a classifier for each scale"), SCALES):
             size, tight, place = of_picture(replace(noise, scale=scale), how, picture)
             rows += [(PROVED, scale, size), (TIGHT, scale, tight)]
             if place == ABSTAINED:
+                # An abstention has no size; the curve shows that nothing is certified.
                 rows[-2:] = [(PROVED, scale, 0.0), (TIGHT, scale, 0.0)]
     except DpcoreError as error:
         refuse(say("The certificate cannot be computed."), error)
@@ -185,6 +192,7 @@ def _growing(noise: Noise, how: ScoreBound, picture: int) -> None:
     if missing:
         st.rerun()  # the dial now has a reading for every step
     table = pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))
+    # Of the proved curve: the tight one is what the bounds would allow, not what the paper proves.
     best = table[table["curve"] == PROVED].sort_values("mean").iloc[-1]
     abstaining = table[(table["curve"] == PROVED) & (table["mean"] == 0)]["x"].tolist()
     finding = (

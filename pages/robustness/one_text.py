@@ -78,7 +78,10 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
             help=say("With the slider chosen, the arrow keys go from one text to the next."),
         )
         document = Document(
-            corpus.texts[number], corpus.test.part([number]), int(corpus.test_labels[number])
+            # The true class is known, so a wrong answer can be told from a changed one.
+            corpus.texts[number],
+            corpus.test.part([number]),
+            int(corpus.test_labels[number]),
         )
     else:
         text = text_box()
@@ -88,6 +91,7 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
             refuse(say("This text cannot be used."), error)
             return None
         document = Document(text, bags_of([text], words), None)
+    # Unknown words have no vector, so neither the classifier nor an attack sees them.
     if not (document.bags.words >= 0).any():
         inform(say("The text has no word of the lexicon, so there is nothing to exchange."))
         return None
@@ -126,6 +130,7 @@ def one_text(words: Lexicon, rules: Rules, chosen: tuple[str, Settings]) -> None
 def _near(words: Lexicon, rules: Rules, document: Document) -> Substitutions:
     if document.label is not None:
         return allowed(words, rules.neighbours)
+    # A typed text may hold words that the corpus lacks, and its neighbours stay in the session.
     return nearest_words(words, document.bags.words, rules.neighbours)
 
 
@@ -154,6 +159,7 @@ def _likely(
         ),
     )
     table = _laws(mechanism, document, epsilon, least)
+    # The certificate is for the sets; how often a real rewriting stays in them is the other half.
     inside = table.all_inside(document.bags.words)
     unknown = int((document.bags.words < 0).sum())
     st.text(
@@ -173,6 +179,7 @@ def _likely(
 
 
 def _laws(mechanism: Mechanism, document: Document, epsilon: float, least: float) -> Substitutions:
+    # In the session: the text may be typed.
     key = (mechanism, epsilon, least, document.bags.words.tobytes())
     return session_memo(
         "words_laws", key, lambda: likely_words(mechanism, document.bags.words, epsilon, least), 40
@@ -209,10 +216,12 @@ def _worst_case(
     classifier = model(words, rules, certified=certified)
     classes = read_corpus(words, rules.labels).classes
     read_as = int(classifier.predict(document.bags)[0])
+    # A typed text has no true class: the certificate is then about the answer itself.
     label = read_as if document.label is None else document.label
     worst = certify_linear(classifier, document.bags, [label], table, share)
     rival = int(worst.rivals[0])
     scores = classifier.scores(worst.texts)[0]
+    # Computed by the classifier itself on the worst text, as a check of the certificate.
     attained = float(scores[label] - scores[rival])
     before = float(classifier.probabilities(document.bags)[0, label])
     after = float(classifier.probabilities(worst.texts)[0, label])

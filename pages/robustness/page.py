@@ -17,6 +17,7 @@ _STYLE = """
 """
 
 heading(say("What withstands an attack?"), _STYLE)
+# A block of its own: only there the dial sticks to the top.
 dial_place = st.container()
 row = st.container(horizontal=True, vertical_alignment="bottom", key="robust_row")
 with row:
@@ -30,6 +31,7 @@ with row:
         ),
         width=165,
     )
+# The only view with a dial, and so the only one that draws outside its own part of the page.
 if view == PICTURES:
     pictures_view(dial_place, row)
 else:

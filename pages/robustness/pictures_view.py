@@ -59,9 +59,13 @@ _UNKNOWN = "…"
 def present_scale() -> float:
     """Return the scale of the noise: from a new link, else from the dial, else the default."""
     linked = st.query_params.get(_SCALE)
+    # A link that was followed counts once; afterwards the dial writes the address itself.
     if linked is not None and linked != st.session_state.get(_SEEN):
         st.session_state[_SEEN] = linked
+        # The browser keeps the place of a dial: without this the link would change the number
+        # alone.
         turn_dial(_SCALE)
+        # Other scales have no classifier: nonsense in a link is the default.
         named = {f"{scale:g}": scale for scale in SCALES}
         _set(named.get(linked, Noise.scale))
     scale = float(st.session_state.get(_SCALE, Noise.scale))
@@ -93,6 +97,7 @@ def scale_dial(noise: Noise, how: ScoreBound, picture: int) -> None:
 def _step(noise: Noise, how: ScoreBound, picture: int) -> Step:
     scale = numeral(f"{noise.scale:g}")
     right = say("Noise of scale"), scale
+    # Not trained for the sake of a reading: twelve classifiers would delay the first picture.
     if not is_drawn(noise):
         return Step(
             (say("Certified up to"), _UNKNOWN), right, say("noise of scale {scale}", scale=scale)
@@ -111,6 +116,7 @@ def radius_text(noise: Noise, how: ScoreBound, picture: int) -> str:
     if place == ABSTAINED:
         return say("nothing")
     return (
+        # A certificate, so it is rounded down.
         say("any size") if math.isinf(size) else numeral(f"{at_least(size, 3)} {distance(noise)}")
     )
 
@@ -160,7 +166,7 @@ def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
         )
     name = str(int(noisy_scores(noise).model.classes[place]))
     read = (
-        say("Read as {name}, rightly.", name=name)
+        say("Read as {name}, correctly.", name=name)
         if name == label
         else say("Read as {name}, but it is a {label}.", name=name, label=label)
     )
@@ -169,6 +175,7 @@ def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
     far = (
         say(
             "one pixel may go {share} % of the way from white to black",
+            # Rounded down, like every size that is certified.
             share=math.floor(100 * size),
         )
         if size < 1
@@ -185,6 +192,7 @@ def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
 
 def _pixels(noise: Noise, size: float) -> int:
     """Return how many pixels may change by 1 within the size, in the norm of the noise."""
+    # k pixels that change by 1 have length k in L1 and √k in L2.
     return math.floor(size if noise.accounting is Accounting.LAPLACE else size**2)
 
 
@@ -210,12 +218,14 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
         row: place of the choice of the picture, beside that of the view.
     """
     left, right = st.columns([3, 2], vertical_alignment="center")
+    # Above the settings, though its number depends on them.
     number = right.container()
     with right, st.popover(say("More settings"), icon=":material/tune:"):
         noise, how = _settings()
     try:
         with row:
             picture = choose_picture()
+        # In the place of the picture, where the visitor looks.
         if not is_drawn(noise):
             with (
                 left,
@@ -223,6 +233,7 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
                 st.spinner(say("Training a classifier of digits under this noise…")),
             ):
                 noisy_scores(noise, progress)
+        # Before the dial and the picture, which look up what it has computed.
         table = accuracy_table(noise, how)
         with dial_place:
             scale_dial(noise, how, picture)
@@ -335,6 +346,7 @@ def _settings() -> tuple[Noise, ScoreBound]:
         bind="query-params",
         help=say("Votes. More draws make the bounds narrow and take longer."),
     )
+    # The scale is not in this form: the dial holds it.
     noise = Noise(PLACES[place], NOISES[accounting], present_scale(), draws, seed)
     return noise, ScoreBound(BOUNDS[bound], error)
 
@@ -342,9 +354,11 @@ def _settings() -> tuple[Noise, ScoreBound]:
 def _all_pictures(noise: Noise, how: ScoreBound, table: pd.DataFrame) -> None:
     certificates, layer = certified(noise, how), noisy_scores(noise).model.layer
     shown, count = table, len(certificates.classes)
+    # With δ = 0 the two conditions are one, and one line would hide the other.
     if noise.accounting is Accounting.LAPLACE:
         shown = table[table["curve"] != SLIDES]
     sizes = table["x"].unique()
+    # A quarter along the axis: at 0 the curves meet, and far out nothing is certified.
     size = float(sizes[len(sizes) // 4])
     norm = (
         say("sum of all changes")
@@ -379,6 +393,7 @@ def _all_pictures(noise: Noise, how: ScoreBound, table: pd.DataFrame) -> None:
             stretch=float(at_most(layer.sensitivity, 3)),
             scale=layer.scale,
             error=how.error,
+            # A sum of errors bounds the expected number whether or not the draws are independent.
             expected=how.error * count,
         )
     )

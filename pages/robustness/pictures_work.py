@@ -88,6 +88,7 @@ def noisy_scores(noise: Noise, progress: Progress = silent) -> DrawnScores:
     """
 
     def compute() -> DrawnScores:
+        # One generator for training and draws, as in the command, whose numbers these are.
         rng = generator(noise.seed, "digits")
         model = train_digits(
             noise.accounting, noise.scale, noise.accounting.norm, rng, place=noise.place
@@ -118,11 +119,13 @@ def of_picture(noise: Noise, how: ScoreBound, picture: int) -> tuple[float, floa
 
     def compute() -> tuple[float, float, int]:
         sampled = noisy_scores(noise)
+        # Of this picture alone: the error is for one picture, and the others need not be bounded.
         bounds = score_bounds(sampled.scores.part([picture]), how.error, how.bound)
         certificate = certify(sampled.model.layer, bounds)
         sizes, tight, classes = certificate.sizes, certificate.tight, certificate.classes
         return float(sizes[0]), float(tight[0]), int(classes[0])
 
+    # As many as 450 pictures at all scales, nearly: an entry is three numbers.
     return once("digits picture", (noise, how, picture), compute, 5_000)
 
 
@@ -141,11 +144,13 @@ def accuracy_table(noise: Noise, how: ScoreBound) -> pd.DataFrame:
             noise.accounting.norm,
             lambda: ordinary_radii(digits(), noise.accounting.norm),
         )
+        # Where nothing is certified the axis would have no length.
         top = max(float(certificates.tight.max()), noise.scale)
         sizes = np.linspace(0.0, top, _STEPS + 1).round(6)
         curves = {
             PROVED: certified_accuracy(certificates, truth, sizes, certificates.sizes),
             TIGHT: certified_accuracy(certificates, truth, sizes, certificates.tight),
+            # The exact radius of a linear classifier: the smallest attack on it is a formula.
             ORDINARY: (radii >= sizes[:, None]).mean(axis=1),
             SLIDES: certified_accuracy(certificates, truth, sizes, certificates.slides),
         }
@@ -163,5 +168,6 @@ def accuracy_table(noise: Noise, how: ScoreBound) -> pd.DataFrame:
 def measure_ahead(scale: float) -> None:
     """Compute the default view of one noise scale ahead of the first request."""
     noise, how = Noise(scale=scale), ScoreBound()
+    # The same keys as in a first visit, or it would compute them again.
     accuracy_table(noise, how)
     of_picture(noise, how, PICTURE)

@@ -45,12 +45,15 @@ def recorded_view(
     """
     try:
         there = {entry.name: entry.title for entry in read_bundled()}
+        # In the order of the studies, of those that are recorded.
         titles = {n: there[n] for n in EXPERIMENTS if n in there and n.startswith(beginning)}
         if not titles:
+            # A record that is missing and one that is damaged are told in one place, below.
             raise StudyError(
                 "this installation has no record of it; restore the folder data/results/experiments"
             )
         name = next(iter(titles))
+        # A single record needs no choice.
         if len(titles) > 1:
             name = choose_one(
                 st.selectbox,
@@ -75,6 +78,7 @@ def recorded_view(
     try:
         tabs(views, f"{field}_part")
     except DpcoreError as error:
+        # The other parts, and the way to make the record again, stay.
         refuse(say("This part cannot be shown."), error)
     take_it_with_you(lambda: takeaway(record))
     recorded_footer(record)
@@ -96,6 +100,7 @@ _MEASURED = {
     "clean": later("on texts as they are"),
     "certified": later("certified: right whatever is substituted"),
 }
+# The mechanisms of Tables 2 and 3, the paper's own first.
 _FIRST = ("truncated-gumbel", "madlib")
 
 
@@ -165,6 +170,7 @@ def _curves(record: Recorded) -> None:
     if measured != "certified":
         table = pd.concat((table, constant_line(record, table)), ignore_index=True)
     axis = SCALES[resolve(mechanism).meaning].axis
+    # An axis of ln ε is logarithmic already.
     unit = "ln ε" if axis.startswith("ln") else "ε"
     logarithm = unit == "ε"
     show_figure(
@@ -194,6 +200,7 @@ def _numbers(record: Recorded) -> None:
             table = training_curves(record, mechanism, measured)
             parts.append(table.assign(accuracy=title))
         table = pd.concat(parts, ignore_index=True)
+        # One row a training, one column an ε, in the order of the record.
         wide = table.pivot_table(
             index=["accuracy", "curve"], columns="x", values="mean", sort=False
         ).reset_index()
@@ -266,6 +273,7 @@ def _summary(record: Recorded, quantity: str) -> pd.DataFrame:
 
 def _options(table: pd.DataFrame, column: str, titles: dict[str, str]) -> dict[str, str]:
     there = [str(name) for name in dict.fromkeys(table[column]) if name not in ("", None)]
+    # What we have a title for first, then anything that a later record may add.
     ordered = [name for name in titles if name in there] + [n for n in there if n not in titles]
     return {name: titles.get(name, name) for name in ordered}
 
@@ -296,6 +304,7 @@ def _certified(record: Recorded) -> None:
             ("bound", say("Votes bounded by"), _BOUNDS, say("As in the view Pictures.")),
         ):
             options = _options(table, column, titles)
+            # A record need not vary in this: then it is no choice.
             if not options:
                 continue
             value = next(iter(options))
@@ -303,6 +312,7 @@ def _certified(record: Recorded) -> None:
                 value = choose_one(
                     st.selectbox, title, options, f"noise_{column}", width=210, help=help_text
                 )
+            # Filtered step by step: the next choice offers only what is left.
             table = table[table[column].astype(str) == value]
     curves = table.assign(
         curve=[_curve(row) for row in table.to_dict("records")], mechanism="", x=table["at"]
@@ -389,6 +399,7 @@ def _words(record: Recorded) -> None:
         float(shown["distance of the new word"].min()),
         float(shown["distance of the new word"].max()),
     )
+    # The diameter of the vocabulary: no two words are farther apart.
     any_word = shown[shown["distance of the new word"] == far]["mean"].max()
     note(
         say(
@@ -421,6 +432,7 @@ def _all(record: Recorded) -> None:
         width=330,
         help=say("Means over trials with 95 % intervals."),
     )
+    # Columns that this quantity does not have would be empty.
     table = _summary(record, quantity).dropna(axis="columns", how="all")
     table = table.loc[:, [name for name in table if not (table[name] == "").all()]]
     table = table.assign(scale=pd.to_numeric(table["scale"], errors="coerce"))

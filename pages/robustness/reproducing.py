@@ -62,6 +62,7 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
     """
     mechanism, settings = hunt.mechanism, hunt.settings
     if mechanism is None:
+        # A mistake of the caller and not of a visitor, so no `DpcoreError`.
         raise ValueError("an attack without a mechanism has no command")
     words = ["robust", "attack", "--text", text]
     if hunt.victim in NETWORKS:
@@ -92,6 +93,7 @@ def picture_cell(noise: Noise, how: ScoreBound, picture: int) -> str:
             "from dpcore.learn.pixeldp.noise_layer import Accounting",
             "from dpcore.noise.streams import generator",
             "",
+            # The same name of the stream as on the page: only so the numbers are the same.
             f"rng = generator({noise.seed}, 'digits')",
             f"noise, place = Accounting({str(noise.accounting)!r}), Place({str(noise.place)!r})",
             f"model = train_digits(noise, {noise.scale!r}, noise.norm, rng, place=place)",
@@ -115,6 +117,7 @@ def _texts(labels: str) -> list[str]:
     """Return lines that read the teaching corpus: `texts`, and all its `words`."""
     return [
         f"texts = teaching_bags({labels!r}, lexicon)",
+        # Training and test: neighbours are needed of both.
         "words = np.concatenate((texts.train.words, texts.test.words))",
     ]
 
@@ -204,6 +207,7 @@ def _victim(hunt: Hunt) -> list[str]:
     if hunt.victim in NETWORKS:
         return [f"model, _ = bundled_network({NETWORKS[hunt.victim]!r}, lexicon)"]
     rules = hunt.rules
+    # Weight 0 of the worst case is normal training.
     robust = rules.robust if hunt.victim == CERTIFIED else 0.0
     return [
         *_texts(rules.labels),

@@ -51,7 +51,9 @@ def sample_view(words: Lexicon, hunt: Hunt) -> None:
                 "session ends, so that another ε or classifier can be compared."
             ),
         )
+    # All runs of the session: one learns from comparing them.
     runs: dict[Any, tuple[Hunt, Trial]] = st.session_state.setdefault(_RUNS, {})
+    # Only on request: a sample takes from seconds to minutes.
     if st.session_state.pop(_ASKED, False):
         _run(words, hunt, count, runs)
     if not runs:
@@ -96,6 +98,7 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
             }
         )
     table = pd.DataFrame(rows)
+    # The last one is described; the table has them all.
     last = table.iloc[-1]
     kind = (
         say("certificate by interval bounds")
@@ -104,11 +107,12 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
     )
     ends = {name: numeral(percent(last[name])) for name in ("before", "after", "from", "to")}
     told = say(
-        "Last run: of {texts} texts {before} are read rightly before and {after} after the attack "
-        "(95 % interval over such texts {from} to {to}).",
+        "Last run: of {texts} texts {before} are classified correctly before and {after} after "
+        "the attack (95 % interval over such texts {from} to {to}).",
         texts=last["texts"],
         **ends,
     )
+    # A certificate exists for the nearest words alone.
     if pd.notna(last["certified"]):
         sure = say(
             "The {kind} covers {share} of them: no attack with these words gets below that.",
@@ -146,6 +150,7 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
         == (last.rules, last.victim, last.settings, last.seed)
         and other.accuracy.documents == done.accuracy.documents
     ]
+    # A curve needs two points.
     if len({epsilon for epsilon, _ in same}) < 2:
         note(say("Attack the sample at another ε as well, and the two are drawn as a curve."))
         return

@@ -19,6 +19,7 @@ from pages.shared.table import numbers, show_table
 
 _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0)
 _DELTAS = (0.01, 0.02, 0.05, 0.1)
+# Above the rounding of the linear program.
 _POSITIVE = 1e-9
 
 
@@ -40,6 +41,7 @@ def slides_view() -> None:
             say("The second number of the promise."),
         )
     try:
+        # The factors of δ in the two conditions: 1 + ε on the slides, 1 + e^ε in the paper.
         wrong = largest_margin(epsilon, delta, 1.0 + epsilon)
         right = largest_margin(epsilon, delta, 1.0 + math.exp(epsilon))
     except DpcoreError as error:
@@ -170,7 +172,9 @@ def renyi_view() -> None:
     with right:
         _table(orders, "renyi_orders", say("The two values of ε at every order"))
     robust, private = orders["ε, robust"].to_numpy(), orders["ε, private"].to_numpy()
+    # Order 2 is the second of `_ORDERS`.
     failing = inputs.failing(2.0, 1.0, float(robust[1]))
+    # Both are maxima of the same divergences where every input occurs, up to rounding.
     if np.allclose(robust, private):
         st.text(
             say("Every input occurs, and the two are one number at every order: robust is private.")

@@ -33,12 +33,14 @@ def victim(words: Lexicon, rules: Rules, name: str) -> LinearModel | NetworkClas
     """
     if name not in NETWORKS:
         return model(words, rules, certified=name == CERTIFIED)
+    # The bundled networks have two outputs: negative and positive.
     if rules.labels != Rules.labels:
         raise ParameterError(
             f"the networks that come along read {Rules.labels}; choose these labels, or a linear "
             "classifier"
         )
     key = (words.fingerprint, name)
+    # No spinner for a network that is loaded: it would flash.
     if is_there(_KIND, key):
         return _network(words, name)
     with st.spinner(say("Loading the network"), show_time=True):

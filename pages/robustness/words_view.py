@@ -83,6 +83,7 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
     except DpcoreError as error:
         refuse(say("The noise layer cannot be shown."), error)
         return
+    # Where nothing is certified the axis would have no length.
     sizes = np.linspace(0.0, float(max(noisy.certified.tight.max(), scale)), _STEPS + 1).round(6)
     table = pd.DataFrame(
         {
@@ -114,6 +115,7 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
     """Describe the certificate in words, beside the exact one."""
     corpus = read_corpus(words, rules.labels)
     lengths = np.array(
+        # Known words only: the others are not in the mean.
         [int((part >= 0).sum()) for part in np.split(corpus.test.words, corpus.test.offsets[1:-1])]
     )
     # Exchanging one of m words for any other moves the mean by at most the diameter over m.
@@ -151,6 +153,7 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
 
 def _noisy(words: Lexicon, labels: str, scale: float) -> Noisy:
     key = (words.fingerprint, labels, scale)
+    # No progress for what is cached: it would flash in every run.
     if is_there("mean noise", key):
         return once("mean noise", key, lambda: _computed(words, labels, scale, silent))
     with (
@@ -209,6 +212,7 @@ def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
     except DpcoreError as error:
         refuse(say("The classifiers could not be trained."), error)
         return
+    # Said, or its accuracy would look like a robust classifier's.
     zero = model(words, rules, certified=True).constant
     if zero:
         st.warning(
@@ -233,6 +237,7 @@ def _board(words: Lexicon, name: str, chosen: tuple[str, Settings]) -> None:
             ("jia2019certified", "lecuyer2019pixeldp"),
             certify_command(rules, name),
             say("It prints accuracy and certified accuracy of both classifiers."),
+            # The key of the choice in the part "One text", which may not be the open one.
             typed=st.session_state.get("words_text_source") == OWN,
             tables={later("Certified accuracy"): lambda: share_table(words, rules)},
         )
@@ -297,6 +302,7 @@ def prepare(words: Lexicon, rules: Rules) -> None:
     ):
         read_corpus(words, rules.labels)
         near(words, progress)
+        # Both at once: every view compares them.
         for certified in (False, True):
             model(words, rules, certified=certified, progress=progress)
 
@@ -311,6 +317,7 @@ def _all_texts(words: Lexicon, rules: Rules) -> None:
         "words_accuracy",
     )
     values = table.set_index(["curve", "x"])["mean"]
+    # At the share for which it was trained, where the comparison is fair.
     gain = values[CERTIFIED, rules.share] - values[NORMAL, rules.share]
     cost = values[NORMAL, 0.0] - values[CERTIFIED, 0.0]
     st.text(

@@ -20,6 +20,7 @@ from pages.shared.once import is_there, once
 
 STRENGTH = 0.05
 """C of the training, as in the command `robust certify`."""
+# The largest k that is offered: one table serves every smaller k.
 MOST_NEIGHBOURS = 8
 NORMAL, CERTIFIED = later("trained normally"), later("certified training")
 _SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -75,6 +76,7 @@ def near(words: Lexicon, progress: Progress = silent) -> Substitutions:
     """Return the nearest words of every word of the corpus."""
 
     def compute() -> Substitutions:
+        # Under either labelling: the texts are the same.
         corpus = read_corpus(words, Rules.labels)
         both = np.concatenate((corpus.train.words, corpus.test.words))
         with one_thread():
@@ -93,6 +95,7 @@ def model(
     words: Lexicon, rules: Rules, *, certified: bool, progress: Progress = silent
 ) -> LinearModel:
     """Return a classifier, trained normally or for the worst case under the rules."""
+    # Weight 0 of the worst case is normal training.
     settings = LinearTraining(STRENGTH, rules.robust if certified else 0.0, rules.share)
 
     def compute() -> LinearModel:
@@ -112,6 +115,7 @@ def ready(words: Lexicon, rules: Rules) -> bool:
 
 
 def _key(words: Lexicon, rules: Rules, certified: bool) -> tuple[object, ...]:
+    # Normal training knows no rules, so one classifier serves all of them.
     return (words.fingerprint, rules.labels, rules if certified else None)
 
 
@@ -142,6 +146,7 @@ def share_table(words: Lexicon, rules: Rules) -> pd.DataFrame:
             classifier = model(words, rules, certified=certified)
             rows += [
                 (name, share, _certain(classifier, corpus, table, share))
+                # The share of the rules too: the page reads the table at exactly this point.
                 for share in sorted({*_SHARES, rules.share})
             ]
         return pd.DataFrame(rows, columns=["curve", "x", "mean"]).reindex(columns=list(COLUMNS))

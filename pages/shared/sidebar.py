@@ -111,7 +111,7 @@ def sidebar() -> Choices:
     with st.sidebar:
         mechanisms = choose_mechanisms(DEFAULT_MECHANISMS)
         name = choose_lexicon()
-        st.subheader(say("What becomes of the text"), anchor=False)
+        st.subheader(say("The text"), anchor=False)
         policy = pick(
             say("Words outside the vocabulary"),
             [str(option) for option in UnknownWordPolicy],

@@ -128,7 +128,7 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
         if takeaway.typed and takeaway.address is None:
             note(
                 say(
-                    "What you typed is not in the link: whoever opens it sees what a fresh "
+                    "What you typed is not in the link: anyone who opens it sees what a fresh "
                     "visit begins with in its place."
                 )
             )
@@ -169,7 +169,7 @@ def _with_text() -> bool:
         say("Put my text into the link"),
         key="link_text",
         help=say(
-            "Off: the link opens with the example that is chosen above. On: whoever gets the "
+            "Off: the link opens with the example that is chosen above. On: anyone who gets the "
             "link, and every server and history that it passes, can read your text."
         ),
     )

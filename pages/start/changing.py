@@ -45,6 +45,8 @@ _SHOWN = {
 """By name in the link: a recorded curve, and how its method exchanges a word."""
 _NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
+# The level is in the link and in the session under the name "guessed"; 20 of 100 is reached by all
+# four methods.
 _START, _LEVEL = 0.2, "guessed"
 
 
@@ -113,7 +115,9 @@ def _drawn(
 def _steps(curve: TradeCurve) -> tuple[float, ...]:
     """Return round shares of guessed content words that the curve reaches, ascending."""
     low, high = curve.values(GUESSED)[[0, -1]]
+    # Rounded through text: 3 × 0.1 is not exactly .3, and the number is shown and put into links.
     nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
+    # The curve was recorded at some ε only; a share outside it has no ε and cannot be a step.
     return tuple(share for share in nice if low <= share <= min(high, _MOST))
 
 
@@ -129,6 +133,8 @@ def _step(shares: tuple[float, ...]) -> int:
         wanted = float(text) / 100
     except ValueError:
         wanted = _START
+    # Each method has steps of its own, so a level that was set with one is rounded to a step of
+    # another.
     return min(range(len(shares)), key=lambda i: abs(shares[i] - wanted))
 
 
@@ -170,11 +176,13 @@ def _data(
 ) -> dict[str, Any]:
     epsilons = _epsilons(curve, shares)
     drawn = _drawn(bench, kind, drawing, epsilons)
+    # Most words are the same at many steps: each text is sent once, and steps refer to it by index.
     texts: dict[str, int] = {}
     words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
     before, weaker = recorded_before(), GUESSED in curve.at_least
     numbers = []
     for share, epsilon in zip(shares, epsilons, strict=True):
+        # All steps are sent at once, so that dragging the dial needs no request.
         permitted = permits(kind, epsilon)
         near, left = (curve.at_epsilon(name, epsilon) for name in (NEARLY, "meaning"))
         numbers.append(

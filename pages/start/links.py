@@ -14,6 +14,7 @@ from pages.shared.frame import arrived_by_address
 from pages.shared.language import say
 
 _OF_REWRITE = frozenset(
+    # Rewrite was the first page once: links of that time name its controls and no page.
     {"view", "via", "place", "draw", "seed", "unknown", "stop", "case"}
     | {group.name for group in GROUPS}
     | {f"eps_{group.name}" for group in GROUPS}
@@ -55,5 +56,7 @@ def lesson_steps() -> None:
 
 def other_pages() -> None:
     """Draw a link to every other page with the question that it answers."""
+    # The first entry is this page.
     for page in CONTENTS[1:]:
+        # Title and question in one link: every element is a message to each visitor.
         st.page_link(page.file, label=f"**{say(page.title)}**: {say(page.question)}")

@@ -20,6 +20,8 @@ follow_old_link()
 
 heading(say("Could anybody tell what you wrote?"))
 st.markdown(say("Turn the dial: words are exchanged at random until nobody can be sure."))
+# Reserved here and filled last: the sentence comes first on the screen, and needs the text below
+# it.
 place, dial_place = st.container(), st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     with st.popover(say("Your own sentence"), icon=":material/edit:"):
@@ -36,6 +38,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "pages/tradeoff/page.py", label=say("Compare all methods"), icon=":material/arrow_forward:"
     )
 seed, number = seed_and_draw()
+# The curves were recorded on the bundled words; the lexicon chosen on other pages has none.
 words = lexicon_or_stop("default")
 with place:
     try:

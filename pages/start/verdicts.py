@@ -65,4 +65,5 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         )
         says = say("It says: {claim}", claim=say(SAYS[verdict.key]))
         computed = say("Computed here: {figure}", figure=measured(verdict))
+        # Plain text keeps the line break, so that both sentences are one element.
         right.text(f"{says}\n{computed}")

@@ -85,6 +85,7 @@ def _learned() -> tuple[Goal, ...]:
             100 * one.start,
         )
         for one in LEAKAGES
+        # Membership was recorded on corpora, not on the lexicon, and so has no curve to read here.
         if one.key != "auc"
     )
 
@@ -239,11 +240,13 @@ def recorded_answer(one: BoardCurve, goal: Goal, bound: float) -> Answer:
         epsilon = curve.keeps_below(goal.quantity, bound)
         if epsilon is None:
             return Answer(one, None, later("gives away more at every ε that was measured"))
+        # `keeps_below` returns exactly the last measured ε where the goal is never exceeded.
         last = epsilon == curve.epsilons[-1]
         return Answer(one, epsilon, _doubt(last=last, weaker=goal.quantity in curve.at_least))
     epsilon = curve.reaches(goal.quantity, bound)
     if epsilon is None:
         return Answer(one, None, later("leaves less at every ε that was measured"))
+    # `reaches` works on 1/ε, so the first measured ε may come back with a rounding error.
     first = epsilon <= curve.epsilons[0] * (1 + 1e-12)
     return Answer(one, epsilon, later("or less: it was not measured below") if first else "")
 
@@ -265,6 +268,7 @@ def _taught_goal(shown: Sequence[BoardCurve], goal: Goal, bound: float) -> list[
         solution = solved.get(one.curve.label)
         if solution is None:
             answers.append(Answer(one, None, later("was not learned from")))
+        # The upper end of the interval is the safe one: a larger ε keeps more accuracy.
         elif solution.high is None:
             answers.append(
                 Answer(one, None, later("loses more, or perhaps more, at every ε measured"))
@@ -280,6 +284,7 @@ def _measured(shown: Sequence[BoardCurve], goal: Goal, bound: float, bench: Benc
     if selection is None:
         return []
     target = Target(goal.quantity, bound, over)
+    # Closed forms take a moment and need no button; estimates take some ten seconds each.
     quick = [one for one in shown if one.mechanism.exact_law]
     slow = [one for one in shown if not one.mechanism.exact_law]
     known = st.session_state.setdefault("goal_solutions", {})
@@ -296,6 +301,7 @@ def _measured(shown: Sequence[BoardCurve], goal: Goal, bound: float, bench: Benc
 
 
 def _key(kind: Mechanism, target: Target, selection: Selection) -> tuple[object, ...]:
+    # Bytes of the words: arrays cannot be keys, and a text may have any number of words.
     return kind, target, selection.words.tobytes(), selection.weights.tobytes()
 
 
@@ -312,6 +318,7 @@ def _solved(one: BoardCurve, target: Target, selection: Selection) -> Answer:
             return last[1], Filled("measured: {method}", method=solution.method)
         if not solution.intervals:
             return None, Filled("at no ε")
+        # The last interval: where Nw is not monotone, the most useful ε that meets the goal.
         end = solution.intervals[-1]
         if not end.high_is_crossing:
             return end.high, _EVERYWHERE
@@ -355,6 +362,7 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
         if of == "word":
             word, _ = chosen_pair(lexicon)
             usual = word or "doctor"
+            # Not bound to the link: a word that is typed stays in the session.
             typed = st.text_input(
                 say("Word"), usual, key="goal_word", help=say("A word of the vocabulary.")
             )
@@ -367,6 +375,7 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
         say("Text or words"),
         key="goal_text",
         height=90,
+        # The field is not drawn under other choices, and Streamlit would forget the text.
         persist_state="session",
         help=say(
             "Every word counts as often as it stands there; of more than {most} different "
@@ -378,6 +387,7 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
         inform(say("Paste a text or some words above."))
         return over, None
     whole = measured.corpus(lexicon, text)
+    # A fixed seed: one text gives the same words, and so the same ε, in every run.
     rng = generator(link.SEED, "words of a text")
     return over, measured.subsample(whole, PAGE_WORDS, rng)
 
@@ -398,9 +408,12 @@ def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
         )
         row["meaning left"] = say("not measured there") if left is None else f"{100 * left:.0f} %"
         if epsilon is None:
+            # Without an answer there is nothing to show, which differs from "not measured there".
             row["content words guessed"] = row["meaning left"] = ""
         rows.append(row)
     columns = ["mechanism", "ε", "promise", "content words guessed", "meaning left", "why"]
+    # Where no mechanism has an answer, the column would be of objects, and its format would not
+    # apply.
     return pd.DataFrame(rows)[columns].astype({"ε": "float64"})
 
 
@@ -410,6 +423,7 @@ def step_for(answer: Answer, *, most: bool) -> float | None:
     if answer.epsilon is None:
         return None
     steps = [e for e in admissible_grid(group_of(kind.meaning), [kind]) if e in kind.admissible]
+    # Rounded towards the goal: the nearest step on the other side would miss it.
     if most:
         return max((e for e in steps if e <= answer.epsilon), default=None)
     return min((e for e in steps if e >= answer.epsilon), default=None)
@@ -435,6 +449,8 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
 
         def take() -> None:
             set_epsilon(group, step)
+            # The key of the choice of one mechanism in the sidebar, which the menu carries from
+            # page to page.
             st.session_state["attacked"] = kind.short
             st.session_state["goal_set"] = f"{label}: {group.reading(step)}"
 
@@ -444,8 +460,8 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
             icon=":material/tune:",
             on_click=take,
             help=say(
-                "The nearest step of the dial that still meets the goal; Words and Attacker "
-                "show this mechanism then."
+                "The nearest step of the dial that still meets the goal; Attacker shows "
+                "this mechanism then."
             ),
         )
     if "goal_set" in st.session_state:

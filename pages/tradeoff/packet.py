@@ -83,6 +83,7 @@ def packet(
             count=len(shown),
         ),
         "charts": charts,
+        # An axis that begins above zero has no close-up: most of what is drawn would be cut off.
         "frame": [int(share > _CLOSE or leakage.low > 0.0) for share in leakage.steps],
         "lines": [_look(one) for one in shown],
         "rows": [_row(i, shown[i], leakage, marks[i], texts) for i in _ranked(marks, step)],
@@ -115,6 +116,7 @@ def _chart(
         without: accuracy without privacy.
     """
     same = across == leakage
+    # The dial counts the first leakage; of the second, far more may be guessed at the same step.
     wide = _HIGHS if same else (_HIGHS[-1],) * len(_HIGHS)
     counts = same and leakage.key != "auc"
     return {
@@ -134,7 +136,9 @@ Marks = Sequence[Sequence[list[float] | None]]
 def _ranked(marks: Marks, step: int) -> list[int]:
     """Rank the curves by utility at the step, the highest first; those without a mark come last."""
     heights = [-math.inf if place is None else place[1] for place in (row[step] for row in marks)]
-    return sorted(range(len(marks)), key=heights.__getitem__)[::-1]
+    # Ranked by the server: the rows keep their order while the dial moves, so that one can follow a
+    # row.
+    return sorted(range(len(marks)), key=heights.__getitem__, reverse=True)
 
 
 _HIGHS = 60.0, 100.0  # upper ends of the axes, in close-up and as a whole
@@ -164,9 +168,11 @@ def _look(one: BoardCurve) -> dict[str, Any]:
 def _curve(one: BoardCurve, across: Leakage, leakage: Leakage, utility: Utility) -> dict[str, Any]:
     curve = one.drawn
     line: dict[str, Any] = {"points": [], "bars": [], "at": [None] * len(leakage.steps)}
+    # Accuracy was not recorded for every mechanism: such a row has no curve, but keeps its place.
     if across.key not in curve or utility.key not in curve:
         return line
     right, upwards = 100 * curve.intervals(across.key), 100 * curve.intervals(utility.key)
+    # The browser draws these; a thousandth of a percent is less than a pixel.
     line["points"] = _rounded(_pairs(right[:, 0], upwards[:, 0]))
     line["bars"] = _rounded(
         [[*a[1:].tolist(), *u[1:].tolist()] for a, u in zip(right, upwards, strict=True)]
@@ -188,6 +194,7 @@ def _rounded(rows: list[list[float]]) -> list[list[float]]:
 
 
 def _axis(title: str, low: float, high: float) -> dict[str, Any]:
+    # At most seven ticks, which fit on a phone.
     width = 10.0 if high - low <= 60.0 else 20.0
     first = math.ceil(low / width)
     ticks = [width * i for i in range(first, math.floor(high / width) + 1)]
@@ -218,6 +225,7 @@ def _guides(
         flat = [[low, level], [high, level]]
         return [{"label": text, "kind": "line", "points": flat, "place": 1}]
     diagonal = [[low, low], [high, high]]
+    # Someone who repeats the output guesses the words that stay: no more can stay than are guessed.
     if leakage.key == utility.bound:
         label = say("nobody can be above this line")
         return [{"label": label, "kind": "bound", "points": diagonal, "place": 0}]
@@ -251,6 +259,7 @@ def _row(
 
 
 def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
+    # The largest is searched for and not taken from the end: an estimate need not be monotone.
     values = curve.values(counted(leakage))
     if share < values[0]:
         return say("not measured below {share:.2g} of 100", share=100 * values[0])
@@ -290,6 +299,7 @@ def _finding(
     if best == worst:
         return say("{level}, {most}.", level=level, most=most)
     least = f"{worst}: {_percent(100 * known[worst][0])}"
+    # Lower end against upper end: otherwise the order may be due to chance.
     if known[best][1] > known[worst][2]:
         return say("{level}, {most}, {least}.", level=level, most=most, least=least)
     return say(
@@ -320,6 +330,7 @@ def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) ->
         for one in shown
         if (value := one.curve.at(other.key, counted(leakage), leakage.steps[number])) is not None
     }
+    # A single mechanism cannot disagree with itself.
     if len(shares) < 2:
         return ""
     weaker = {one.curve.label for one in shown if other.key in one.curve.at_least}

@@ -18,7 +18,9 @@ from pages.tradeoff.scene import (
 from pages.tradeoff.views import views
 
 heading(say("What does it cost to hide a word?"))
+# The dial sticks to the top only in a block of the page that holds nothing else.
 dial_place = st.container()
+# One block, so that the style can move the choices below the picture on a phone.
 with st.container(key="tradeoff_first"):
     st.html(f"<style>{STYLE}</style>")
     with st.container(horizontal=True, key="tradeoff_choices"):
@@ -26,6 +28,7 @@ with st.container(key="tradeoff_first"):
         labels = choose_curves()
         text, seed, number = choose_sentence()
     board_place = st.container()
+# The curves were recorded on the bundled words alone.
 words = lexicon_or_stop("default")
 bench = bench_or_stop(text, words, carried_choices("default"))
 scene = scene_or_stop(bench, labels, leakage, utility, seed, number)

@@ -12,7 +12,9 @@ _SHARES = (
     0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
     0.55, 0.6, 0.7, 0.8, 0.9,
 )  # fmt: skip
+# From just above a coin, which tells a pair half of the time.
 _PAIRS = (0.51, 0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+# From what naming the commonest kind guesses: no mechanism is below it.
 _KINDS = (0.25, 0.26, 0.28, *(share for share in _SHARES if share >= 0.3))
 
 
@@ -86,6 +88,7 @@ LEAKAGES = (
         later("guessed by frequency with near ones, of 100"),
         (later("Guessed by frequency, with near ones"), later("of 100 content words")),
         later("They name the word or one of the nine nearest to it."),
+        # With nothing released, 1.7 of 100 are guessed within nine neighbours.
         tuple(share for share in _SHARES if share >= 0.02),
         0.4,
     ),
@@ -160,7 +163,6 @@ UTILITIES = (
         later("meaning"),
         later("meaning left"),
         later("of the meaning"),
-        bound="guess",
     ),
     Utility(
         "kept",

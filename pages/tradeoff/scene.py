@@ -95,6 +95,7 @@ def choose_two() -> tuple[Leakage, Utility]:
         choose_one(
             st.selectbox,
             say("What is learned"),
+            # The label is hidden to save a line, so each option says what it is.
             {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
             "learned",
             help=say("What counts as given away; the dial counts it.")
@@ -124,12 +125,14 @@ def choose_two() -> tuple[Leakage, Utility]:
 
 def _goes_with(utility: Utility, leakage: Leakage) -> bool:
     if utility.data is None:
+        # AUC was recorded with accuracy, on corpora; the lexicon alone has none.
         return leakage.key != "auc"
     return leakage.key not in {"kind", "pair", "near"}
 
 
 def choose_curves() -> list[str]:
     """Draw the choice of mechanisms with their settings; return labels of recorded curves."""
+    # A comma separates the names in the link, so none may be in a name.
     titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
     with st.popover(say("Mechanisms"), icon=":material/tune:"):
         chosen = choose_some(
@@ -151,6 +154,7 @@ def choose_sentence() -> tuple[str, int, int]:
     with st.popover(say("Your sentence"), icon=":material/edit:"):
         text = text_box()
         seed, number = choose_draw()
+    # Outside the popover: another draw should take one click.
     draw_again()
     return text, seed, number
 
@@ -198,6 +202,7 @@ def scene_or_stop(
     for label in timed(say("Drawing noise"), labels):
         curve = curves[label]
         kind, draw = _drawn(bench, curve, leakage, seed, number)
+        # An empty curve and not a missing one: the mechanism keeps its row and its sentence.
         taught = drawn.get(label, _nothing(curve)) if drawn else curve
         shown.append(BoardCurve(curve, taught, kind, draw))
     return TradeoffScene(tuple(shown), leakage, utility, without, (seed, number))
@@ -224,6 +229,7 @@ def _drawn(
     """Return the mechanism of a curve, and its draw at the ε of all steps, if there is any."""
     (arm,) = (arm for arm in ARMS if arm.name == curve.label)
     kind = mechanism(bench.lexicon, resolve(arm.mechanism).key, arm.settings)
+    # A set: on a steep part of a curve two steps may have the same ε, and a grid must ascend.
     grid = sorted({value for value in epsilons(curve, leakage) if value is not None})
     return kind, bench.draw(kind, seed, number, tuple(grid)) if grid else None
 
@@ -242,6 +248,8 @@ def _of(utility: Utility) -> tuple[dict[str, TradeCurve], float | None]:
 @cache
 def _taught(name: str, data: str) -> tuple[dict[str, TradeCurve], float]:
     figures = Figures(recorded(name))
+    # Accuracy was recorded at levels of the uniform attacker; the other leakages are read off at
+    # those ε.
     curves = {label: with_leak(curve) for label, curve in task_curves(figures, data).items()}
     return curves, without_privacy(figures, data)[0].mean
 
@@ -259,6 +267,8 @@ def show_scene(
         bench.sent, key, lambda: packet(scene.shown, leakage, utility, step, scene.without), _SENT
     )
     with dial_place:
+        # A fragment: when the dial rests, the page need not run, since the board follows in the
+        # browser.
         fragment(_turning, scene, step, key=_TURNING)
     with board_place:
         show_board(data)
@@ -270,6 +280,7 @@ def _turning(scene: TradeoffScene, step: int) -> None:
 
 def step_of(leakage: Leakage) -> int:
     """Return the position of the dial: from the link (of 100), else the default."""
+    # By axis: a level of guessed words means nothing as a share of pairs told apart.
     text = st.session_state.get(_LEVEL, {}).get(leakage.key, st.query_params.get(_LEVEL, ""))
     try:
         share = float(text) / 100
@@ -294,6 +305,7 @@ def _dial(scene: TradeoffScene) -> Dial:
         about, of = map(say, leakage.counted)
         number = numeral(f"{100 * share:g}")
         there = [epsilon for curve in curves if (epsilon := curve[i]) is not None]
+        # Compared as texts below: two ε that are equal in three digits are one number to a reader.
         ends = (numeral(f"{end:.3g}") for end in (min(there, default=0.0), max(there, default=0.0)))
         low, high = ends
         span = (

@@ -52,6 +52,7 @@ def at_step(scene: TradeoffScene) -> pd.DataFrame:
     kept = _kept_column(utility)
     rows = []
     for one in scene.shown:
+        # At the level of the dial, which counts guessed words even where the axis is AUC.
         epsilon = one.curve.epsilon_at(counted(leakage), share)
         left = None
         if utility.key in one.drawn:
@@ -77,6 +78,7 @@ def _kept_column(utility: Utility) -> Filled:
 
 def _numbers_view(scene: TradeoffScene) -> None:
     table, kept = at_step(scene), _kept_column(scene.utility)
+    # A column of a mechanism's ε may hold no number at all, and is then none of these.
     columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
         table,
@@ -159,6 +161,8 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         words = ["--mechanism", arms[one.curve.label].mechanism, "--epsilon", f"{epsilon:.4g}"]
         for name, value in arms[one.curve.label].settings:
             words += ["--set", f"{name}={value}"]
+        # Two records, two commands: `leak` for a prior by frequency, `tradeoff` for equally likely
+        # words.
         if counted(scene.leakage) in {GUESSED, NEARLY}:
             gain = "near" if scene.leakage.key == NEARLY else "word"
             lines.append(command_line("leak", *words, "--gain", gain))
@@ -169,6 +173,7 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         tuple(key for one in scene.shown for key in one.mechanism.cited),
         "\n".join(lines) if lines else None,
         say("Each line measures one mechanism again at the ε of the dial."),
+        # The board shows a sentence, which may be typed; no command or cell here needs it.
         typed=True,
         tables={
             later("Numbers at the dial"): lambda: at_step(scene),

@@ -184,12 +184,14 @@ class PairBench:
 
         def compute() -> Measurements:
             rows = [row for i in done for row in self._rows[mechanism, i]]
+            # Steps are measured in any order; figures need the rows of a word by ε.
             rows.sort(key=lambda row: (row["word"] != self.pair.names[0], row["epsilon"]))
             by_epsilon: dict[float, list[dict[str, Any]]] = {}
             for row in rows:
                 by_epsilon.setdefault(row["epsilon"], []).append(row)
             return Measurements(mechanism.key, pd.DataFrame(rows), by_epsilon)
 
+        # By the number of parts: each finished part makes another table.
         return memo(self._tables, (mechanism, len(done)), compute, _KEPT_TABLES)
 
     def together(self, measured: list[Measurements]) -> pd.DataFrame:
@@ -206,6 +208,7 @@ class PairBench:
         whole = mechanism.rays is not None
 
         def compute() -> Law:
+            # Along rays one estimate serves every ε; other laws are made for one ε each.
             epsilons = admissible(mechanism) if whole else np.array([epsilon])
             return self.shared.law(mechanism, word, epsilons, self.pair.rankings[word])
 
@@ -230,6 +233,7 @@ class PairBench:
     @property
     def mapped_neighbours(self) -> int:
         """Number of nearest words of each word on the map of their surroundings."""
+        # A lexicon may have fewer words than a map wants neighbours.
         return min(DEFAULT_NEIGHBOURS, len(self.pair.lexicon) - 1)
 
     def points(self, shown: Map) -> pd.DataFrame:
@@ -335,6 +339,7 @@ class PairBench:
 
         def compute() -> Fate:
             grid, ranking = admissible(mechanism), self.pair.rankings[word]
+            # Of the words in the pane alone: all others together are the arc at its rim.
             near = self.pane(place).neighbours
             return Fate(
                 chances(mechanism, word, near, grid, ranking, shared),
@@ -368,6 +373,7 @@ def whole_map(words: Lexicon, projection: Projection) -> Map:
             return build_vocabulary_map(words, projection)
         return vocabulary_map(words, projection)
 
+    # Three projections of two lexicons.
     return once("vocabulary maps", (words.fingerprint, projection), compute, 6)
 
 
@@ -380,4 +386,5 @@ def _parts(mechanism: Mechanism) -> list[np.ndarray]:
     grid = admissible(mechanism)
     if mechanism.exact_law or mechanism.rays is not None:
         return [grid] if grid.size else []
+    # Every n-th ε: a stop leaves ε from the whole range, and not its beginning.
     return [grid[i :: -(-grid.size // _PART)] for i in range(-(-grid.size // _PART))]

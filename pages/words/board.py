@@ -59,6 +59,7 @@ def board(scene: WordsScene) -> None:
     _panes(scene)
     left = steps_left(scene.bench, scene.compared)
     fragment(_views, scene, key=VIEWS)
+    # Only for the views that show measurements: the panes have numbers of their own.
     if _open_view() in _MEASURED:
         measure(scene.bench, scene.compared)
     if steps_left(scene.bench, scene.compared) != left:
@@ -79,6 +80,7 @@ def _other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
     """Draw a dial for each compared group that has none above."""
     own = group_of(mechanism.meaning)
     for group, members in grouped(compared):
+        # The dial of this group stands above the panes already.
         if group is not own:
             epsilon_dial(group, members)
 
@@ -96,6 +98,7 @@ def _panes(scene: WordsScene) -> None:
     with st.spinner(say(_WAIT), show_time=True):
         data = memo(
             bench.sent,
+            # Finished sentences, so by language; the density adds titles once it is known.
             (language(), mechanism, steps, density is None),
             lambda: pane_data(bench, mechanism, group, steps, density),
         )
@@ -103,6 +106,7 @@ def _panes(scene: WordsScene) -> None:
 
 
 def _views(scene: WordsScene) -> None:
+    # First, before anything is drawn for words that are no longer the chosen ones.
     follow(scene.bench)
     _other_dials(scene.mechanism, scene.compared)
     if not scene.compared:

@@ -28,6 +28,7 @@ def density_of(words: Lexicon) -> VocabularyDensity | None:
     known = _known(words.fingerprint)
     if not known:
         density = bundled_density(words)
+        # A table on disk is read in a moment; only a new one needs a request.
         if density is None and _on_disk(words):
             density = _computed(words, silent)
         known += [] if density is None else [density]
@@ -40,6 +41,7 @@ def density_or_button(words: Lexicon) -> VocabularyDensity | None:
     if density is not None:
         return density
     if st.session_state.pop(_ASKED, False):
+        # In the shared list, so that every other session has it without waiting.
         _known(words.fingerprint).append(_computed(words, _pulse()))
         st.rerun()  # the facts above can now show more
     note(

@@ -35,15 +35,15 @@ KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projecti
 FIGURE = "map"
 _READING = {
     Projection.UMAP: later(
-        "**How to read it:** words of one clump are often near in truth. How large a clump is, "
-        "how wide a gap, and which clump lies beside which mean nothing."
+        "**How to read it:** words of one clump are often near in the vectors too. How large a "
+        "clump is, how wide a gap, and which clump lies beside which mean nothing."
     ),
     Projection.DENSMAP: later(
         "**How to read it:** wide clumps hold lonelier words, which UMAP does not show; fewer "
         "neighbours are kept for it. Gaps, and which clump lies where, mean nothing."
     ),
     Projection.PCA: later(
-        "**How to read it:** no two words are nearer in truth than they look. But most words "
+        "**How to read it:** no two words are nearer in the vectors than they look. But most words "
         "that lie together here are strangers: nearness on this map says next to nothing."
     ),
 }
@@ -86,7 +86,7 @@ def choose_view(*, clicks: bool = True) -> View:
                 "of the density. PCA is the honest shadow: no distance is exaggerated, but most "
                 "of each is lost."
             ),
-            start=say("densMAP"),
+            start="densMAP",
         )
         # On the map of all words a click looks at a word, and a button chooses it.
         slot = choose_slot() if clicks and scope == AROUND else SLOTS[0]
@@ -133,11 +133,13 @@ def show_map(
     if view.whole:
         show_vocabulary(bench, shown, outputs, caption.alternative)
         if density_of(words) is None:
+            # The map does not wait for the density, which may take half a minute.
             note(say("All points have one colour until it is known how crowded each word is."))
             density_or_button(words)
         show_caption(caption, FIGURE)
         note(say(_READING[shown.projection]))
         count = bench.mapped_neighbours
+        # The file has every point; the table below shows those near the two words.
         every = partial(point_table, words, shown, pair.words, count, len(words))
         show_numbers(table, FIGURE, caption.finding, csv=every)
         return
@@ -153,7 +155,7 @@ def show_map(
     if spread is not None:
         st.text(
             say(
-                "In truth the {count} nearest words of “{second}” are on average {true:.3g} "
+                "In the vectors the {count} nearest words of “{second}” are on average {true:.3g} "
                 "times as far from it as those of “{first}” are from “{first}”; on this map "
                 "{drawn:.3g} times.",
                 count=spread.neighbours,
@@ -171,6 +173,7 @@ def find_map(bench: PairBench, view: View) -> Map | None:
         with st.spinner(say("Drawing the map…"), show_time=True):
             return bench.map(view.whole, view.projection)
     except MapMissingError as error:
+        # PCA takes a second, and a map that hides much is better than none.
         pca = _pca(bench, view)
         _offer(bench, view, str(error), say("Until then PCA is shown.") if pca else "")
         return pca
@@ -188,6 +191,7 @@ def _pca(bench: PairBench, view: View) -> Map | None:
 
 def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
     """Draw a button that builds the map in a process of its own, or the progress of building."""
+    # A map is built in another process, from files; uploaded vectors are written nowhere.
     if only_in_memory(bench.pair.lexicon.fingerprint):
         inform(
             say(
@@ -201,6 +205,7 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
         return
     identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
     building = st.session_state.get(_JOB)
+    # Another map may be building: its progress belongs to its own view.
     if building is not None and building[0] == identity:
         fragment(_watch, meanwhile, every=_PULSE_SECONDS)
         return
@@ -227,11 +232,13 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
             help=say("Runs in a process of its own. The map is kept for the next time."),
         )
         if view.whole:
+            # The message of the engine ends with the command.
             show_line(missing.rpartition("build it with: ")[2])
 
 
 def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
     st.session_state.pop(_FAILED, None)
+    # One map at a time in a session: each takes minutes of a core.
     _drop()
     centres = () if view.whole else bench.pair.words
     k = bench.mapped_neighbours
@@ -258,6 +265,7 @@ def _watch(meanwhile: str) -> None:
     identity, job = building
     if job.done:
         if job.error is not None:
+            # Kept beyond the job, so that the reason stands beside the button that starts it again.
             st.session_state[_FAILED] = (identity, job.error)
         st.session_state.pop(_JOB, None)
         st.rerun()
@@ -290,6 +298,7 @@ def misreading(bench: PairBench, view: View) -> None:
     for title, projection in KINDS.items():
         try:
             shown = bench.map(view.whole, projection)
+        # A map that is not built yet has no row; the others can be compared meanwhile.
         except DpcoreError:
             continue
         spread = bench.spread(shown)
@@ -304,7 +313,7 @@ def misreading(bench: PairBench, view: View) -> None:
                 later("second word's room over the first's, drawn"): _ratio(
                     None if spread is None else spread.drawn
                 ),
-                later("… in truth"): _ratio(spread.true if spread else None),
+                later("… in the vectors"): _ratio(spread.true if spread else None),
             }
         )
     if rows:

@@ -45,6 +45,7 @@ def ahead(words: Lexicon) -> list[Callable[[], object]]:
         for place in (0, 1):
             bench.fate(first, place)
 
+    # The panes first: they are what a visitor sees first.
     return [panes, lambda: measure_ahead(words, compared)]
 
 
@@ -58,6 +59,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
 
     To be called outside fragments: a click on a button in a fragment waits for the end of the run.
     """
+    # A stop is about one pair: another one is measured at once.
     if st.session_state.get(_STOPPED) is not bench:
         st.session_state.pop(_STOPPED, None)
     waiting = [(m, i) for m in mechanisms for i in bench.missing(m)]

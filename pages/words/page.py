@@ -31,6 +31,7 @@ st.html(f"<style>{_STYLE}</style>")
 with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
     st.title(say("Does your word have company?"), anchor=False, width="content")
     controls = st.container(horizontal=True, vertical_alignment="top", key="words_controls")
+# A block of its own: only there the dial sticks to the top.
 dial_place = st.container()
 
 with st.sidebar:
@@ -38,6 +39,7 @@ with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)
 defaults = default_words(words)
+# The words before the boxes: a box shows its word as a placeholder.
 first, second = shown_words(words)
 with controls:
     search_boxes(words, (first, second))
@@ -48,6 +50,7 @@ try:
 except DpcoreError as error:
     refuse(say("These two words cannot be compared."), error)
     st.stop()
+# None may be chosen: the panes have a mechanism of their own.
 compared = mechanisms_or_stop(words, chosen) if chosen else []
 scene = WordsScene(bench, mechanism, compared, name)
 

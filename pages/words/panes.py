@@ -18,6 +18,7 @@ import streamlit as st
 from dpcore.arrays import FloatArray
 from dpcore.measure.density import STRATA, VocabularyDensity
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.maps.distances import SIDES
 from dpcore.plots.maps.panes import COLOURS, Change, pane_caption
 from pages.shared.dial import Group
@@ -136,6 +137,7 @@ def panes(data: dict[str, Any]) -> None:
     Args:
         data: from `pane_data`, and `step`: the place of ε on the slider of its group.
     """
+    # In this order: the scripts become one, and the later ones use the earlier.
     code = (
         "../shared/spoken.js",
         "../shared/outwards.js",
@@ -164,6 +166,7 @@ def pane_data(
         steps: the values of ε on its slider.
         density: density of the vocabulary, as far as it is known.
     """
+    # The slider is the group's: this mechanism may be undefined at some of its steps.
     grid = admissible(mechanism).tolist()
     fates = [bench.fate(mechanism, place) for place in (0, 1)]
     noise = noise_of(mechanism)
@@ -200,6 +203,7 @@ def _change(fate: Fate, row: int) -> Change:
         # The sum of all other words, which is exact where 1 − P(word) is not.
         value = float(chances.value[row, 1:].sum())
         return Change(value, value, value)
+    # 1 − P turns the interval round: the upper end of P gives the lower one.
     ends = 1.0 - np.array((chances.value, chances.high, chances.low))[:, row, 0]
     return Change(*ends.tolist())
 
@@ -225,11 +229,14 @@ def _pane(
         "gap": numeral(f"{pair.gaps[place]:.2g}"),
         "colour": COLOURS["ab"[place]],
         "near": [
+            # Few digits, since all of it is sent, and a pane is a few hundred pixels wide.
             [names[i], _short(distance, 6), _short(angle, 5), SIDES[side]]
             for i, distance, angle, side in near
         ],
         "chances": _rounded(chances.value, 4),
-        "ends": None if chances.exact else [_rounded(chances.low, 2), _rounded(chances.high, 2)],
+        "ends": None
+        if chances.exact
+        else [_ends(chances.low, at_least), _ends(chances.high, at_most)],
         **_drawn(bench, fate, place),
     }
 
@@ -245,6 +252,7 @@ def _drawn(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
     code = {index: i for i, index in enumerate([*shown, *others.tolist()])}
     paths = []
     for outputs in draws.outputs.tolist():
+        # Only changes: along the whole slider a draw passes through a few words.
         changes = [0, *(i for i in range(1, len(outputs)) if outputs[i] != outputs[i - 1])]
         paths.append([part for i in changes for part in (i, code[outputs[i]])])
     far = bench.pair.distances(word)[others]
@@ -268,6 +276,7 @@ def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
     parts = []
     for place, name in enumerate(bench.pair.names):
         around, chances = bench.pane(place), bench.fate(mechanism, place).chances
+        # "" is everything elsewhere; a word of the lexicon is never empty.
         outputs = [name, *(bench.pair.lexicon.words[i] for i in around.neighbours.tolist()), ""]
         count, rows = len(outputs), len(chances.epsilons)
         parts.append(
@@ -290,6 +299,11 @@ def pane_table(bench: PairBench, mechanism: Mechanism) -> pd.DataFrame:
 
 def _rounded(values: FloatArray, digits: int) -> list[float]:
     return [_short(value, digits) for value in values.ravel().tolist()]
+
+
+def _ends(values: FloatArray, rounded: Callable[..., str]) -> list[float]:
+    """Round ends of intervals outwards, to the few digits that the browser shows."""
+    return [float(rounded(value, 2)) for value in values.ravel().tolist()]
 
 
 def _short(value: float, digits: int = 4) -> float:

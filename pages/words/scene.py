@@ -30,6 +30,8 @@ def default_words(words: Lexicon) -> tuple[str, str]:
     density = density_of(words)
     pair = None
     if density is not None:
+        # Ranking the vocabulary takes a moment, and every run of the page asks for the default
+        # pair.
         pair = once("extreme words", words.fingerprint, lambda: _extremes(words, density), 4)
     return pair or (words.words[0], words.words[1])
 
@@ -68,6 +70,7 @@ def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
     if (first, second) == default_words(words):
         return default_bench(words)
     identity = (words.fingerprint, first, second)
+    # The last pair alone: a bench holds laws over the whole vocabulary.
     return latest("neighbouring_bench", identity, lambda: _bench(words, first, second))
 
 
@@ -102,6 +105,7 @@ class WordsScene:
         """Mechanisms that share the ε of the panes."""
         group = group_of(self.mechanism.meaning)
         others = [each for each in self.compared if each.meaning in group.meanings]
+        # The mechanism in the panes first: the default ε of the dial is made for the first one.
         return list(dict.fromkeys((self.mechanism, *others)))
 
     @property

@@ -58,6 +58,7 @@ def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: flo
             Filled("hubness: words that have it among their nearest {count}", count=density.k),
             *(_count(density.hubness[w]) for w in words),
         )
+    # Objects: a column of strings would lose the templates that `Filled` cells are translated by.
     return pd.DataFrame(rows, columns=["fact", "first", "second"], dtype=object)
 
 
@@ -99,6 +100,7 @@ def pair_table(measured: list[Measurements], epsilons: dict[str, float]) -> pd.D
     rows = []
     for part in measured:
         key = part.mechanism
+        # Nothing where the mechanism is undefined, or this ε is not measured yet.
         for row in part.rows.get(epsilons[key], []):
             exact = bool(row["exact"])
             rows.append(
@@ -166,6 +168,7 @@ def noise_of(mechanism: Mechanism) -> dict[float, NoiseRadius]:
 def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
     """Format the success of the attacker: a number, or the range that an estimate leaves."""
     low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
+    # A range of two equal numbers would look like a mistake.
     if exact or f"{low:.3f}" == f"{high:.3f}":
         return numeral(f"{low:.3f}")
     return say("{low:.3f} to {high:.3f}", low=low, high=high)
@@ -175,16 +178,19 @@ def _bound(row: dict[str, Any], name: str) -> str:
     """Format the bound that the guarantee sets; a refuted one sets none."""
     if row["status"] == Status.REFUTED:
         return say("refuted")
+    # An upper bound, so it is rounded up.
     return numeral(at_most(row[f"{name}_bound"], places=3))
 
 
 def _with_error(value: float, error: float) -> str:
     if error == 0:
         return numeral(f"{value:.3g}")
+    # Two standard errors, to one digit: more digits of an error mean nothing.
     return numeral(f"{value:.3g} ± {float(f'{2 * error:.1g}'):g}")
 
 
 def _effective(value: float | None) -> str:
+    # 1/Σp² cannot be estimated where no two of the runs agree.
     if value is None or np.isnan(value):
         return say("too many to tell")
     return numeral(f"{value:.3g}")

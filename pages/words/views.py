@@ -56,6 +56,7 @@ def distances_view(scene: WordsScene) -> None:
     mechanisms = scene.together
     strip = scene.bench.strip(noisy(mechanisms))
     noise = noise_table(mechanisms, readings(mechanisms)[0])
+    # The axis stands still; only the marks of the noise move with ε.
     place = still_figure(strip.figure, strip.alt, scene.bench.distances(), "distances")
     place.show(distance_caption(strip, noise if strip.titles else None), noise_mark(strip, noise))
     note(
@@ -82,6 +83,7 @@ def extremes_view(scene: WordsScene) -> None:
             k=density.k,
         )
     )
+    # The same choice as on the map, under the same key: it is one question.
     slot = choose_slot()
     titles = (say("Densest: another word is near"), say("Sparsest: no word is near"))
     for end, (column, title) in enumerate(zip(st.columns(2), titles, strict=True)):
@@ -112,6 +114,7 @@ def misreading_view(scene: WordsScene) -> None:
 def takeaway(scene: WordsScene) -> Takeaway:
     """Return the commands that print the numbers of the page, and a Python cell."""
     names = scene.bench.pair.names
+    # The default radius of the facts, which the command has to repeat.
     lines = _word_commands(names, scene.lexicon, max(scene.bench.pair.gaps))
     epsilons, _ = readings(scene.together)
     for mechanism in scene.together:

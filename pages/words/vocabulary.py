@@ -68,6 +68,7 @@ def maps_of(words: Lexicon) -> dict[Projection, Map]:
     """Return the available maps of the whole vocabulary."""
     maps = {}
     for projection in TITLES_OF:
+        # One map is enough; the browser offers those that are in the packet.
         with suppress(DpcoreError):  # not built yet, or of too few words
             maps[projection] = whole_map(words, projection)
     return maps
@@ -87,6 +88,7 @@ def pack(
         maps: maps of its first words, the same for all; at least one.
         density: density of the vocabulary, as far as it is known.
     """
+    # Maps may have been built of different numbers of words: names are sent for the shared ones.
     count = min(len(shown) for shown in maps.values())
     parts = []
     for shown in maps.values():
@@ -137,6 +139,7 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
     }
     data |= for_component(MAP)
     with st.container(gap=None, key="vocabulary_map"):
+        # Once a session: the browser keeps it, and asks again if it has lost it.
         if st.session_state.get(_SENT) != packet.name:
             _component("vocabulary_packet", "vocabulary_packet.js")(
                 key="vocabulary_packet", data=packet.content
@@ -267,6 +270,7 @@ def _key() -> str:
 
 def _word(words: Lexicon, mapped: int, value: Any) -> str | None:
     """Return the word of a row that the browser names; None if it is not a row of the map."""
+    # The row comes from a browser, so it is checked like any input.
     return words.words[value] if isinstance(value, int) and 0 <= value < mapped else None
 
 
@@ -279,6 +283,7 @@ def _look(words: Lexicon, mapped: int) -> None:
 def _choose(words: Lexicon, mapped: int) -> None:
     wish = _heard("choose") or {}
     word = _word(words, mapped, wish.get("row"))
+    # The slot comes from the browser as well.
     if word is not None and wish.get("slot") in (0, 1):
         choose(SLOTS[wish["slot"]], word)
 

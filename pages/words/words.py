@@ -41,6 +41,7 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
             st.text_input(
                 say(title),
                 key=_FIND + slot,
+                # A placeholder and no value: one types another word without deleting this one.
                 placeholder=shortened(name),
                 on_change=partial(_take_typed, words, slot),
                 max_chars=80,
@@ -76,6 +77,7 @@ def _matches(words: Lexicon, slot: str) -> None:
         st.selectbox(
             say("Words that hold it"),
             [words.words[i] for i in matches],
+            # Nothing is chosen at first: the best match is a guess.
             index=None,
             key=_MATCH + slot,
             placeholder=say("{count} found: choose one", count=len(matches)),
@@ -94,10 +96,12 @@ def _take_typed(words: Lexicon, slot: str) -> None:
         return
     exact = spelled(typed, words)
     if exact is not None:
+        # Not as typed text: any word of the vocabulary may stand in the link.
         choose(slot, exact)
         return
     if not search(words, typed, 1).size:
         try:
+            # For the message of the engine, which is the same everywhere.
             words.index(typed)
         except UnknownWordError as error:
             st.session_state[_UNKNOWN + slot] = f"{error}. {say('Try a shorter beginning.')}"
@@ -107,6 +111,7 @@ def _take_match(slot: str) -> None:
     word = st.session_state[_MATCH + slot]
     if word is not None:
         choose(slot, word)
+        # The search is over: its matches would stay on the page.
         st.session_state[_FIND + slot] = ""
 
 
@@ -131,6 +136,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
             ),
         )
         exchange_button(names)
+    # At this distance both words have at least one neighbour, so both rows say something.
     limit = max(bench.pair.gaps) if radius is None else float(radius)
     show_table(
         facts_table(bench, density, limit),
@@ -181,6 +187,7 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
         table,
         alt,
         key=key,
+        # Streamlit's heights of a header and of a row.
         height=38 + 35 * min(len(table), 8),
         column_config={
             "word": say("near {label}", label=label) if label else say("word"),

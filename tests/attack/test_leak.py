@@ -217,6 +217,23 @@ def test_the_density_beats_repeating_where_some_words_are_common() -> None:
     assert found.after >= 0.9
 
 
+@pytest.mark.parametrize("gain", ["word", "near"])
+def test_outputs_that_are_drawn_give_the_sum_over_all(
+    gain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where columns take integrals and the words are too many for a law of each."""
+    mechanism, draws = create("truncated-gumbel", FEW), 2_000
+    epsilon = typical(mechanism)
+    exact = leak(mechanism, epsilon, "equal", gain)
+    monkeypatch.setattr(leak_module, "MAX_ATTACK_PRIOR_WORDS", 0)
+    drawn = leak(mechanism, epsilon, "equal", gain, draws=draws)
+    assert (exact.exact, drawn.exact) == (True, False)
+    # Hoeffding: the mean of shares in [0, 1] is farther off once in a million runs.
+    assert abs(drawn.after - exact.after) <= np.sqrt(np.log(2e6) / (2 * draws))
+    assert drawn.low <= drawn.after <= drawn.high
+    assert drawn.low >= exact.after - 2 * np.sqrt(np.log(2e6) / (2 * draws))
+
+
 @pytest.mark.parametrize(
     ("stranger", "gain", "message"),
     [

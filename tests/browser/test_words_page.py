@@ -77,7 +77,7 @@ def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_pag
     assert first == "monday"
     assert query(page)["other"] == [second]
     # The figure is another one now, and the choice is still there.
-    expect(page.get_by_text("In truth the 10 nearest words")).to_contain_text(second)
+    expect(page.get_by_text("In the vectors the 10 nearest words")).to_contain_text(second)
     page.get_by_role("link", name="Rewrite").click()
     wait_idle(page)
     page.get_by_role("link", name="Words").click()

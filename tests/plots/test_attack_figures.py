@@ -171,8 +171,8 @@ def test_the_odds_card_speaks_everyday_words() -> None:
 def test_the_success_says_whether_it_is_summed_or_drawn() -> None:
     summed = success_sentence(0.34, 0.3399, 0.3401, 25_000, 4e-5, exact=True)
     assert summed == (
-        "The best guess is right in 34 in 100 cases (summed over all 25,000 outputs). Whoever sees "
-        "nothing and names the likeliest word is right in 1 in 25,000."
+        "The best guess is right in 34 in 100 cases (summed over all 25,000 outputs). Anyone who "
+        "sees nothing and names the likeliest word is right in 1 in 25,000."
     )
     drawn = success_sentence(0.34, 0.244, 0.443, 200, 0.04, exact=False)
     assert "(200 outputs drawn, 95 % interval 24.4 to 44.3 in 100)" in drawn

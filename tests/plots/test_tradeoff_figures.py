@@ -7,6 +7,7 @@ from dpcore.attack.trade.ground import Amount
 from dpcore.attack.trade.tradeoff import wastes
 from dpcore.plots.attack.tradeoff import (
     AXES,
+    distance_caption,
     frontier_caption,
     frontier_figure,
     tradeoff_caption,
@@ -84,3 +85,10 @@ def test_how_many_times_the_least_epsilon() -> None:
     caption = frontier_caption({"a": (2.0, 8.0), "b": (3.0, 3.0)})
     assert caption.endswith("is this many times the least: a 2 to 8, b 3.")
     assert frontier_caption({}).endswith("no mechanism that keeps its ε is above it.")
+
+
+def test_the_bound_on_meaning_says_below_which_epsilon_no_half_is_left() -> None:
+    bound = pd.DataFrame({"epsilon": [1.0, 2.0, 3.0], "high": [0.2, 0.5, 0.9]})
+    assert distance_caption(bound).endswith("Below ε = 2 nobody can leave half of it.")
+    at_once = distance_caption(bound[bound["epsilon"] >= 2])
+    assert at_once.endswith("No mechanism is above it.")

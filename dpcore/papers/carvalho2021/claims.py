@@ -86,14 +86,17 @@ def carvalho_theorem_3(
     epsilon, n = truncating_epsilon(mechanism, settings), len(lexicon)
     gamma = mechanism.gamma(epsilon)
     count = min(n, _SAMPLE * settings.words)
+    # The same stream in all claims: they look at the same words, and can be compared.
     rng = generator(settings.seed, "audit", "words")
     words = np.sort(rng.choice(n, count, replace=False))
     largest, worst = 0.0, 0
     for done, word in enumerate(words.tolist(), start=1):
+        # One word at a time: all pairs of 25,000 words would take gigabytes.
         row = distances(lexicon.vectors, lexicon.vectors[[word]])[0]
         beyond = row > gamma
         weights = np.exp(-0.5 * epsilon * np.minimum(row, gamma))
         share = float(weights[beyond].sum() / weights.sum())
+        # At least, not more: of a law with nothing beyond γ some word has to be named.
         if share >= largest:
             largest, worst = share, word
         progress("words", done, count)
@@ -114,6 +117,7 @@ def carvalho_theorem_3(
             "limit of Nw at large epsilon, at least": 1.0 - mechanism.beta,
         },
         gamma=gamma,
+        # At β = (n − 1)/n the logarithm in γ is 0: no larger β has a threshold.
         most=(n - 1) / n,
         count=count,
         moved=settings.moved_to(epsilon, LITTLE_CUT),

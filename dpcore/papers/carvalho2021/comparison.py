@@ -54,6 +54,7 @@ def _baseline(figures: Figures) -> Row:
 
 def _at_two(figures: Figures, curve: str) -> Row:
     printed = PRINTED_AT_TWO[curve]
+    # The paper tests on original texts (Appendix C); our private test texts have no counterpart.
     chosen = figures.only(tested_on="clean")
     means = (chosen.mean("accuracy", curve, 2.0, learner=learner) for learner in _LEARNERS)
     return row(
@@ -94,6 +95,7 @@ def _order(figures: Figures) -> Row:
 
 def _equal_attack(figures: Figures) -> Row:
     chosen = figures.only(learner=_ATTACKED)
+    # Halfway between a coin and the attack without privacy: below the ceiling of every mechanism.
     level = 0.5 + 0.5 * (chosen.without("auc", variant=STRONGER).mean - 0.5)
     texts, shares = [], []
     for curve in PRINTED_AT_TWO:
@@ -115,6 +117,7 @@ def _attack(figures: Figures, curve: str) -> Row:
     written, stronger = (
         chosen.at("auc", curve, 2.0, variant=variant) for variant in (AS_WRITTEN, STRONGER)
     )
+    # Without privacy, or nobody could tell whether the attack is weak or the noise strong.
     clean = (chosen.without("auc", variant=variant).mean for variant in (AS_WRITTEN, STRONGER))
     return row(
         "attack",
@@ -156,6 +159,7 @@ def _formal(figures: Figures) -> Row:
 
 def _true_epsilon(figures: Figures) -> Row:
     rows = figures.rows("true_epsilon").sort_values("epsilon")
+    # One ε an octave: the row is read, not plotted.
     rows = rows[rows["epsilon"].isin((1.0, 2.0, 4.0, 8.0))]
     pairs = zip(rows["value"], rows["epsilon"], strict=True)
     ours = ", ".join(f"{value:.3g} at {epsilon:g}" for value, epsilon in pairs)

@@ -45,7 +45,7 @@ STUDY = Study(
         together=True,
     ),
     f"In each of {_TRIALS} trials (the paper: 5) {_QUARTER:,} reviews in each of the "
-    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), drawn anew and whole (half of them have "
+    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), newly drawn and whole (half of them have "
     f"{_MEDIAN} words or more).",
 )
 
@@ -60,6 +60,7 @@ def measure_quarters(cell: Cell, sources: Sources) -> list[Row]:
     learners = tuple(cell.option("learners"))
     trials = [MembershipTrial(quarters, name, cell.seed, lexicon) for name in learners]
     parts = quarters["TR1"].bags, quarters["TE2"].bags
+    # The baseline draws no noise, so that ε does not matter to it.
     if not cell.mechanism:
         return [measured for trial in trials for measured in trial.rows(*parts, None)]
     mechanism = sources.mechanism(cell)
@@ -81,6 +82,7 @@ def draw_quarters(path: Path, cell: Cell, lexicon: Lexicon) -> dict[str, Prepare
     size, most = int(cell.option("quarter")), cell.option("most")
     key = (path, cell.seed, cell.data, size, most, lexicon.fingerprint)
     if key not in _KEPT:
+        # One seed at a time: its texts are large.
         _KEPT.clear()
         _KEPT[key] = _read_quarters(path, cell, lexicon, size, most)
     return _KEPT[key]
@@ -94,6 +96,7 @@ def _read_quarters(
 ) -> dict[str, Prepared]:
     quarters = {}
     for split, names in (("train", QUARTERS[:2]), ("test", QUARTERS[2:])):
+        # Shared between mechanisms, so that they are compared on the same texts.
         rng = cell.shared_generator("quarters", split)
         corpus = labelled_rows(path, split, 2 * size, rng)
         places = np.arange(2 * size)

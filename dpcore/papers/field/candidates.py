@@ -95,6 +95,7 @@ def deltas_of(
 ) -> list[FloatArray]:
     """Return δ at ε of the ordered pairs of each word with its partner, shape (k,) each."""
     needed = np.unique(np.concatenate((words, *partners)))
+    # Each law once, though a word may be in several pairs: a law runs over the whole vocabulary.
     logs = {word: mechanism.log_law(word, epsilon) for word in needed.tolist()}
     return [
         np.array(
@@ -110,6 +111,7 @@ def deltas_of(
 def nearest_of_each(lexicon: Lexicon, words: IntArray) -> IntArray:
     """Return the nearest other word of each word, shape (k,)."""
     order = lexicon.nearest_words(words, 2)[0]
+    # A copy of a word may come before the word itself.
     return np.where(order[:, 0] == words, order[:, 1], order[:, 0])
 
 
@@ -121,10 +123,12 @@ def custext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     mechanism = CusText(lexicon=lexicon)
     table, n = mechanism.clusters, len(lexicon)
     rng = generator(settings.seed, "audit", "words")
+    # Sets and not words: within one set all words are compared.
     chosen = rng.choice(len(table), min(settings.words, len(table)), replace=False)
     within = 0.0
     for done, seed in enumerate(table.seeds[np.sort(chosen)].tolist(), start=1):
         members = table.set_of(seed)
+        # A set of one word has no pair.
         if members.size > 1:
             losses = audit_mechanism(mechanism, settings.epsilon, words=members).losses
             within = max(within, losses.epsilon_effective)
@@ -133,6 +137,7 @@ def custext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     shares = sizes / n
     between = 0.0
     if len(table) > 1:
+        # Any two sets will do: an output of one is impossible under the other.
         pair = np.sort(table.seeds[:2])
         between = audit_mechanism(mechanism, settings.epsilon, words=pair).losses.epsilon_effective
     return judged(
@@ -147,6 +152,7 @@ def custext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
             "true epsilon within a set": within,
             "true epsilon between two sets": between,
             "sets": len(table),
+            # The set is seen in every output: its entropy is what it tells of the word.
             "bits of a word that are given away": float(-(shares * np.log2(shares)).sum()),
             "of so many bits": math.log2(n),
             "pairs of words that share a set": float((sizes * (sizes - 1)).sum() / (n * (n - 1))),
@@ -163,6 +169,7 @@ def custext_aggressive(
     mechanism = CusText(lexicon=lexicon, form="aggressive")
     words, fewer = sampled_words(lexicon, settings)
     near = nearest_of_each(lexicon, words)
+    # Sets of outputs decide by themselves: where they differ, some output has an infinite loss.
     sets = [frozenset(_support(mechanism, word, settings.epsilon)) for word in words.tolist()]
     others = [frozenset(_support(mechanism, word, settings.epsilon)) for word in near.tolist()]
     apart = [a != b for i, a in enumerate(sets) for b in sets[:i]]
@@ -223,8 +230,10 @@ def diffractor(lexicon: Lexicon, settings: AuditSettings, progress: Progress = s
 def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
     """Check RANTEXT: words beyond a random distance are not candidates."""
     mechanism = RanText(lexicon=lexicon)
+    # Below it the random distance covers the whole vocabulary, and there is nothing to refute.
     epsilon = max(settings.epsilon, _RADIUS_MATTERS)
     words, fewer = sampled_words(lexicon, settings)
+    # Fewer words than elsewhere, since all pairs are compared.
     words = words[:: max(1, words.size // (2 * settings.words))]
     first, second = (side.ravel() for side in np.meshgrid(words, words))
     chosen = first != second
@@ -243,6 +252,7 @@ def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     certain = max(
         float(hockey_stick(one[0], other[1], epsilon)) for one, other in (pairs, pairs[::-1])
     )
+    # Above all that rounding could contribute.
     broken = certain > 1e-6
     return judged(
         "rantext",
@@ -285,6 +295,7 @@ def wbb(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) 
     """Check the published form: a separate box for each word, which does not hold the word."""
     mechanism = WordsBlendingBoxes(lexicon=lexicon)
     words, fewer = sampled_words(lexicon, settings)
+    # A random other word, and the nearest one, which the claim should protect best.
     partners = np.roll(words, 1), nearest_of_each(lexicon, words)
     deltas, near = deltas_of(mechanism, settings.epsilon, words, *partners)
     # Any other word that can output the first one shows the loss at the output itself.
@@ -381,9 +392,11 @@ def santext_cosine(
 ) -> Verdict:
     """Check the same with 1 − cos θ, which is not a metric."""
     crafted = SanText(lexicon=_crafted(), metric="cosine")
+    # Three words in a plane are enough to refute; the vocabulary shows how much it matters.
     three = audit_mechanism(crafted, settings.epsilon, words=np.arange(3)).losses
     mechanism = SanText(lexicon=lexicon, metric="cosine")
     words, fewer = sampled_words(lexicon, settings)
+    # With near words: there 1 − cos θ, about θ²/2, is far below what the triangle inequality needs.
     words = np.unique(np.concatenate((words, nearest_of_each(lexicon, words))))
     audit = audit_mechanism(mechanism, settings.epsilon, words=words, progress=progress)
     return judged(
@@ -413,8 +426,10 @@ def _crafted() -> Lexicon:
 def santext_plus(lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent) -> Verdict:
     """Check SanText+: ε·d between sensitive words; leakage of the other words."""
     mechanism = SanTextPlus(lexicon=lexicon)
+    # Only sensitive words have the promise ε·d.
     words, fewer = sampled_words(lexicon, settings, mechanism.first_sensitive)
     audit = audit_mechanism(mechanism, settings.epsilon, words=words, progress=progress)
+    # The two most frequent words: neither is sensitive.
     frequent = audit_mechanism(mechanism, settings.epsilon, words=np.array([0, 1]))
     return judged(
         "santext-plus",

@@ -43,6 +43,7 @@ def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
     """Return the exact loss of a token that scores high after one text, low after another."""
     draw = ClippedDraw(vocabulary=vocabulary, low=0.0, high=1.0, strength=strength * span)
     first = np.zeros(vocabulary)
+    # The largest change that clipping allows: one token from 0 to 1, all others the other way.
     first[0] = 1.0
     return float(draw.log_law(first)[0] - draw.log_law(1.0 - first)[0])
 
@@ -55,6 +56,7 @@ def dp_prompt(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "dp-prompt",
         lexicon,
         settings,
+        # The loss is a difference of two logarithms, right to 1e-12.
         Outcome.PROVED if loss <= settings.epsilon * (1 + 1e-9) else Outcome.REFUTED,
         parameters={"epsilon": settings.epsilon, "delta": settings.delta, "tokens": _TOKENS},
         numbers={
@@ -96,10 +98,12 @@ def dp_prompt_calibrated(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def dp_prompt_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check randomised response on the token that the model draws."""
     draw = ResponseDraw(vocabulary=_SMOLLM, epsilon=settings.epsilon)
+    # A model that is certain of one token: no scores lie further apart.
     certain = np.full(_SMOLLM, -1e6)
     certain[0] = 0.0
     first, second = draw.log_law(certain), draw.log_law(np.roll(certain, 1))
     loss = float(np.abs(first - second).max())
+    # At this ε randomised response keeps a token as often as it does not.
     others = math.log(_SMOLLM - 1)
     return judged(
         "dp-prompt-response",
@@ -123,6 +127,7 @@ def dp_prompt_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
 def dp_prompt_unclipped(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check the same temperature without clipping: ε grows with the span of the logits."""
     half = 0.5 * settings.epsilon
+    # The temperature assumes a width of 1: wider logits are the same with a larger strength.
     losses = {span: _crafted_loss(half, _T5, span) for span in (1.0, *_WIDER)}
     return judged(
         "dp-prompt-unclipped",
@@ -148,10 +153,12 @@ def dp_prompt_top_k(
     words = load(None)
     model = language(words)
     rng = generator(settings.seed, "audit", "words")
+    # Of the frequent words: the model has seen enough pairs to know what follows them.
     contexts = np.sort(rng.choice(len(words) // 10, 10 * settings.words, replace=False))
     laws = np.log(np.stack([model.after(context) for context in contexts.tolist()]))
     logs, sets = np.full_like(laws, -math.inf), []
     for row, after in enumerate(laws):
+        # Stable: equally likely words must not be kept by chance.
         kept = np.argsort(-after, kind="stable")[:_LIKELIEST]
         sets.append(frozenset(kept.tolist()))
         logs[row, kept] = after[kept] - np.logaddexp.reduce(after[kept])
@@ -188,6 +195,8 @@ def dp_prompt_length(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     half = 0.5 * settings.epsilon
     # The probability of an end mark is largest where it alone has the highest score.
     end = math.exp(half - float(np.logaddexp(half, math.log(_T5 - 1))))
+    # The output is longer than the short question if no end mark comes before: then the short one
+    # is excluded.
     longer = (1.0 - end) ** (_SHORT + 1)
     return judged(
         "dp-prompt-length",
@@ -210,6 +219,7 @@ def dp_mlm_stop_words(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check unprotected stop words, punctuation marks and capitals; all other words keep ε."""
     tokens = [token for text in teaching_corpus().texts for token in tokenize(text)]
     kept = [
+        # What the published code leaves as it is.
         token.kind is Kind.PUNCTUATION or token.text.lower() in ENGLISH.stop_words
         for token in tokens
     ]
@@ -255,11 +265,13 @@ def dp_st_cluster(
     table, n = clusters(lexicon, _SET), len(lexicon)
     seeds = lexicon.vectors[table.seeds]
     nearest = np.empty(n, dtype=np.int64)
+    # In parts: distances to all clusters at once would take gigabytes.
     for start in range(0, n, 2048):
         some = lexicon.vectors[start : start + 2048].astype(np.float64)
         nearest[start : start + 2048] = near_distances(some, seeds, Metric.EUCLIDEAN).argmin(axis=1)
         progress("words", min(start + 2048, n), n)
     shares = np.bincount(nearest, minlength=len(table)) / n
+    # A cluster that no word is nearest to has no entropy.
     used = shares[shares > 0]
     rng = generator(settings.seed, "audit", "words")
     words = np.sort(rng.choice(n, min(n, settings.words), replace=False))
@@ -292,6 +304,7 @@ def _within(lexicon: Lexicon, word: int, cluster: int, epsilon: float) -> FloatA
     members = table.members[table.starts[cluster] : table.starts[cluster + 1]]
     rows, own = (lexicon.vectors[which].astype(np.float64) for which in (members, word))
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(own)
+    # A word without length has no direction; its similarity is 0.
     similarity = np.maximum((rows @ own) / np.maximum(lengths, 1e-300), 0.0)
     scores = 0.5 * epsilon * (similarity - similarity.max())
     logs = np.full(len(lexicon), -math.inf)
@@ -302,10 +315,12 @@ def _within(lexicon: Lexicon, word: int, cluster: int, epsilon: float) -> FloatA
 def dp_bart_one_noise(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check one noise vector for all positions, scaled for one and for too narrow an interval."""
     root = math.sqrt(_PLACES)
+    # As the code computes it: for the interval that it assumes, and for one position.
     sigma = classical_sigma(settings.epsilon, settings.delta, _ASSUMED * root)
     one = math.exp(float(gaussian_log_delta(settings.epsilon, sigma, _WIDTH * root)))
     rng = generator(settings.seed, "audit", "noise")
     text = rng.uniform(-_ASSUMED, _WIDTH - _ASSUMED, (2, _PLACES))
+    # One vector for both positions: it cancels in their difference.
     noisy = text + rng.normal(0.0, sigma, _PLACES)
     left = np.abs((noisy[0] - noisy[1]) - (text[0] - text[1])).max()
     return judged(
@@ -341,6 +356,7 @@ def greedy_paraphrase(
     model = language(words)
     rng = generator(settings.seed, "audit", "words")
     contexts = np.sort(rng.choice(len(words) // 10, 10 * settings.words, replace=False))
+    # Clipped as the code does, so that the drawn token keeps what is claimed for it.
     logits = np.stack([np.clip(np.log(model.after(w)), _CLIP, 0.0) for w in contexts.tolist()])
     progress("contexts", contexts.size, contexts.size)
     best = logits.argmax(axis=1)
@@ -376,12 +392,14 @@ def budget_from_text(
     tour = np.argsort(mechanism.places[0])
     steps = [
         (float(mechanism.promised_distances(np.array(pair), 1.0)[0, 1]), pair)
+        # Neighbours on a list: the claim is tightest for words that are one place apart.
         for pair in pairwise(tour[:200].tolist())
     ]
     apart, (word, other) = min(steps)
     total = _TEXT * settings.epsilon
     before = _split([_NOUN] * _TEXT, total)
     after = _split([_OTHER] + [_NOUN] * (_TEXT - 1), total)
+    # Any words will do: their ε changes because of the one that differs.
     unchanged = [w for w in range(len(lexicon)) if w not in {word, other}][: _TEXT - 1]
     losses = []
     for done, (place, same) in enumerate(enumerate(unchanged, start=1), start=1):

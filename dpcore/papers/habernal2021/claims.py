@@ -26,6 +26,7 @@ def adept_published(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "adept-published",
         lexicon,
         settings,
+        # With one coordinate the two norms are one.
         Outcome.PROVED if n == 1 else Outcome.REFUTED,
         parameters=_parameters(settings, profile),
         numbers={
@@ -88,7 +89,9 @@ def latent_profile(key: str, settings: AuditSettings) -> Profile:
     if key == "adept-c":
         return l2_laplace(alpha, 2 * c, n)
     if key == "adept-b":
+        # Repair (b) widens the noise by √n.
         alpha /= math.sqrt(n)
+    # The norm that clips decides how far apart two vectors can be.
     power = 1 if key == "adept-a" else 2
     return product(alpha, math.inf, spread_shift(2 * c, n, 1 / n, power=power))
 

@@ -70,6 +70,7 @@ def _true_epsilon(figures: Figures, epsilon: float) -> float:
 
 def _words(figures: Figures) -> Row:
     words = figures.without("vocabulary", data=_CORPORA["ATIS"]).mean
+    # 941 words of ATIS, as the paper says.
     return row("words", figures, words=words, difference=signed(words - 941))
 
 
@@ -77,6 +78,7 @@ def _factor(figures: Figures) -> Row:
     true = _true_epsilon(figures, 1.0)
     widest = _baselines(figures, "widest_pair")
     numbers = {"true": true, "widest": widest, "root": math.sqrt(32)}
+    # The abstract speaks of a factor of 6 at 32 coordinates: √32 = 5.7, rounded up.
     return row("factor", figures, difference=signed(true - 6), **numbers)
 
 
@@ -98,6 +100,7 @@ def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
     """Return mean and half interval of the Bayes optimum over trials, which are independent."""
     rows = figures.rows("bayes", label="adept", epsilon=epsilon)
     halves = (rows["high"] - rows["value"]).to_numpy(dtype=float)
+    # Variances of independent means add up.
     return float(rows["value"].mean()), float((halves**2).sum() ** 0.5 / halves.size)
 
 
@@ -261,6 +264,7 @@ def exceeding_pairs(
         counts = np.zeros((2, len(wanted)), dtype=np.int64)
         largest = np.zeros((2, len(wanted)))
         for start in range(0, pairs, _BLOCK):
+            # Coordinates first: a running sum along them serves every dimension.
             shape = (wanted[-1], min(_BLOCK, pairs - start))
             x, y = kind.draw(rng, shape), kind.draw(rng, shape)
             for which, order in enumerate((2, 1)):
@@ -274,6 +278,7 @@ def exceeding_pairs(
             for place, n in enumerate(wanted):
                 count = int(counts[which, place])
                 low, high = clopper_pearson(count, pairs, _ONE_SIDED)
+                # Clipped by the L1 norm, no pair can exceed: the control.
                 expected = 0.0 if clipping == "L1" else kind.expected(n)
                 top = float(largest[which, place])
                 row = (kind.name, clipping, n, pairs, count, count / pairs, low, high, top)
@@ -308,6 +313,7 @@ def clipped_distances(
         if not changed.size:
             continue
         left, right = (room / np.maximum(length[changed], room) for length in norms)
+        # Then no copy of the columns is needed, which is the usual case in high dimensions.
         every = changed.size == row.size
         a = x[:n] * left if every else x[:n, changed] * left
         b = y[:n] * right if every else y[:n, changed] * right

@@ -74,8 +74,8 @@ STUDY = Study(
     "Krishna, Gupta, Dupuy 2021; Habernal 2021, Figure 1 and Appendix C",
     _PLAN,
     f"For each of {len(_PLAN.seeds)} seeds the distinct utterances of at most 15 words are divided "
-    "anew: up to 4,000 of the train split are public and train the network (1,500 words, 32 latent "
-    "coordinates, GRUs "
+    "again: up to 4,000 of the train split are public and train the network (1,500 words, 32 "
+    "latent coordinates, GRUs "
     "of 128 units, at most 24 epochs), 800 are private and rewritten (300 of them compared), and "
     "the test split is what classifiers of intents are tested on; 1,000 utterances are looked for "
     "among all.",
@@ -94,11 +94,13 @@ def measure_adept(cell: Cell, sources: Sources) -> list[Row]:
     corpus, model = trained(sources.file(cell.data), cell.seed, canonical(options))
     learned = _Learned(corpus, sources.lexicon(cell.lexicon), tuple(cell.option("learners")))
     some = int(cell.option("compared"))
+    # Only a part is compared; accuracy and attack use all utterances.
     originals = corpus.private.texts[:some]
     if not cell.mechanism:
         return list(_baseline(cell, corpus, model, learned))
     form = FORMS[cell.mechanism]
     norm = model.clip_norm(form)
+    # One draw serves every ε, so that curves are smooth in ε.
     private = latent_path(cell.generator("noise"), model.latents(corpus.private.texts), norm, form)
     rows = []
     for epsilon in cell.epsilons:
@@ -141,6 +143,7 @@ def _attacked(
     """Yield the rank of the true utterance at each ε, and its bounds."""
     rng = cell.generator("attack")
     latents = model.latents(corpus.all_texts)
+    # Without repetition, from all candidates: the guarantee is about an average over them.
     true = rng.permutation(len(latents))[: int(cell.option("attacked"))]
     path = latent_path(rng, latents[true], norm, form)
     candidates = clip_rows(latents, norm, form)
@@ -167,6 +170,7 @@ class _Learned:
 
     def __init__(self, corpus: DividedCorpus, lexicon: Lexicon, learners: tuple[str, ...]) -> None:
         _, private, testing = corpus.intents()
+        # Intents that are in one part alone can be neither learned nor tested.
         self.used = np.flatnonzero(private >= 0)
         tested = np.flatnonzero(testing >= 0)
         self.labels, self.true = private[self.used], testing[tested]
@@ -268,12 +272,15 @@ def read_corpus(path: Path, options: dict[str, Any], seed: int) -> DividedCorpus
         for text, label in zip(*text_rows(path, split, _ALL, rng), strict=True):
             words = words_of(text)
             key = " ".join(words)
+            # Each utterance once, over both splits: a private one that was also public would hide
+            # nothing.
             if 1 <= len(words) <= int(options["longest"]) and key not in seen:
                 seen.add(key)
                 pairs.append((key, label))
         splits.append(pairs)
     public, private = int(options["public"]), int(options["private"])
     if not len(splits[0]) > private + 1:
+        # Something has to be left for the network to learn from.
         raise StudyError(f"{path} has {len(splits[0]):,} utterances to divide, too few")
     parts = splits[0][private : private + public], splits[0][:private], splits[1]
     return DividedCorpus(*(Utterances(*map(tuple, zip(*part, strict=True))) for part in parts))
@@ -361,6 +368,7 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
     known = set(corpus.all_texts)
     texts = tuple(text for text in own_utterances() if text not in known)
     latents = model.latents(texts)
+    # One utterance of each template, with another pair of places each time.
     chosen = [i for i in range(len(texts)) if i % len(PLACES) == (i // len(PLACES)) % len(PLACES)]
     rewrites = _rewritten(model, [texts[i] for i in chosen], known)
     record = {
@@ -373,6 +381,7 @@ def make_examples(data: Path, out: Path) -> dict[str, Any]:
         },
         "manhattan": model.manhattan,
         "texts": list(texts),
+        # Four digits are enough to rank utterances, and keep the file small.
         "latents": latents.round(4).tolist(),
         "rewrites": [asdict(rewrite) for rewrite in rewrites],
     }
@@ -388,6 +397,8 @@ def _rewritten(model: AutoEncoder, texts: list[str], known: set[str]) -> list[Re
     def rows(name: str, epsilon: float | None, true: float | None, vectors: Any) -> list[Rewrite]:
         outputs = model.decode(vectors)
         return [
+            # The corpus may not be passed on: an output that is one of its utterances is left out,
+            # and said to be one.
             Rewrite(text, name, epsilon, true, "" if output in known else output, output in known)
             for text, output in zip(texts, outputs, strict=True)
         ]

@@ -89,7 +89,9 @@ def make_examples(out: Path, progress: Progress = silent) -> RewriteExamples:
     lexicon = frequent_words(public, load(), _WORDS)
     model, fitted = train(public, lexicon, _NETWORK, _TRAINING, progress=progress)
     tested = sentences_of(corpus.part("test").texts, _LEAST, _MOST)
+    # Whole in the vocabulary, or random stand-ins would look like the work of the noise.
     known = [text for text in tested if (encode_all([text], lexicon).words >= 0).all()]
+    # Spread over the corpus, in which texts of one kind follow each other.
     texts = known[:: max(1, len(known) // _SENTENCES)][:_SENTENCES]
     read = encode_all(texts, lexicon)
     words = stand_in(read.words, len(lexicon), generator(0, "stand-ins"))
@@ -104,6 +106,8 @@ def make_examples(out: Path, progress: Progress = silent) -> RewriteExamples:
             continue
         mechanism = create(arm.mechanism, lexicon, dict(arm.settings))
         for epsilon in arm.epsilons:
+            # A separate draw for each: the noise of TrLaplace changes with ε in more than its
+            # scale.
             rng = generator(0, "examples", arm.name, str(epsilon))
             noisy = mechanism.noisy_vectors(rng, words, epsilon)
             written = (
@@ -116,6 +120,7 @@ def make_examples(out: Path, progress: Progress = silent) -> RewriteExamples:
                 Example(text, arm.name, arm.mechanism, epsilon, *outputs)
                 for text, *outputs in columns
             ]
+    # Vectors of zeros: the decoder knows the length and nothing else.
     zero = read.texts(model.decode(np.zeros_like(clean), read.offsets))
     facts = {
         "command": "python -m dpcore autoencoder examples",
@@ -162,6 +167,7 @@ def read_examples(path: Path | None = None) -> RewriteExamples:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StudyError(f"{path} is damaged; make it again with autoencoder examples") from None
     words = (value for row in rows for name, value in asdict(row).items() if name != "epsilon")
+    # JSON may hold other types in the right places.
     if not (rows and all(isinstance(value, str) for value in words)):
         raise StudyError(f"{path} is damaged; make it again with autoencoder examples")
     return RewriteExamples(rows, alone, facts)

@@ -79,8 +79,11 @@ def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     true = worst_delta(noise, bound, d)
     equal, single = (
         product(noise.alpha, noise.cut, spread_shift(2 * bound, d, share)).delta(epsilon)
+        # Two ends of the worst case: a difference spread over all coordinates, and one in a single
+        # coordinate.
         for share in (1.0 / d, 1.0)
     )
+    # Of real words as well: the worst case is of vectors that no word may have.
     pair = worst_pair(mechanism, epsilon, words=min(_PAIR_WORDS, len(lexicon)), seed=settings.seed)
     words = pair_profile(mechanism, epsilon, pair.word, pair.other).delta(epsilon)
     # The claimed δ is the d-th power of a number below 1: for many coordinates only its logarithm
@@ -90,6 +93,7 @@ def huang_theorem_3(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         "huang-theorem-3",
         mechanism,
         settings,
+        # With one coordinate the proof of the paper holds.
         Outcome.REFUTED if refuted else Outcome.PROVED if d == 1 else Outcome.NOT_REFUTED,
         {
             "claimed delta": mechanism.guarantee(epsilon).to_dict()["delta"],  # type: ignore[dict-item]
@@ -119,6 +123,7 @@ def trlaplace_corrected(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         lexicon=lexicon, clip_norm=settings.clip_norm, delta=settings.delta
     )
     noise = mechanism.truncation(settings.epsilon)
+    # By the bound, which rounds outwards, and not by the computed δ.
     known = worst_delta_bound(noise, mechanism.bound, lexicon.dimension) <= mechanism.delta
     return _verdict(
         "trlaplace-corrected",
@@ -149,6 +154,7 @@ def huang_theorem_4(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     published = mechanism.truncation(epsilon).deviation / bound
     laplace_ = 2 * math.sqrt(2.0 * d) / epsilon
     gaussian_ = math.sqrt(8.0 * (math.log(1.25) - mechanism.log_delta)) / epsilon
+    # The theorem's own condition, δ ≤ e^−d.
     small = mechanism.log_delta <= -d
     met = (small, d == 1)
     # One ε, δ and d are evaluated: that may refute the inequalities, and proves none of them.
@@ -244,5 +250,6 @@ def _gaussian(
             "smallest sigma that holds": analytic_sigma(epsilon, math.log(mechanism.delta), width),
             "sigma/C": sigma / mechanism.bound,
         },
+        # The textbook σ has a proof for ε ≤ 1; above, only the computed δ can say.
         met=(epsilon <= 1.0 or holds,) if key == "gaussian-classical" else None,
     )

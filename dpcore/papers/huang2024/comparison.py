@@ -100,6 +100,7 @@ def _curve(figures: Figures, curve: str) -> Row:
 
 def _noiseless(figures: Figures) -> Row:
     theirs = paper.noiseless(_corpus(figures), "nw")
+    # At the largest ε, where the noise no longer matters.
     clipped = float(figures.curve("nw", "laplace")["mean"].iloc[-1])
     unclipped = figures.curve("nw", "laplace, unclipped").iloc[-1]
     numbers = {"theirs": theirs, "clipped": clipped, "unclipped": unclipped}
@@ -115,6 +116,8 @@ def _needed(figures: Figures) -> Row:
     theirs = []
     for curve in paper.MECHANISMS:
         printed = paper.printed(_corpus(figures), "nw", curve)
+        # 0.6 and not 0.7: without any noise the printed Nw is about .70, which some printed curves
+        # never reach.
         first = next((f"{epsilon:g}" for epsilon, nw in printed.items() if nw >= 0.6), "never")
         theirs.append(f"{curve} {first}")
     texts = {"theirs": ", ".join(theirs), "reached": ", ".join(reached)}
@@ -129,6 +132,7 @@ def _order(figures: Figures) -> Row:
     return row(
         "order",
         figures,
+        # Counted in the printed columns, since the paper says "almost all".
         better=sum(g > lap for g, lap in zip(gaussian, laplace, strict=True)),
         columns=len(paper.EPSILONS),
         half=", ".join(f"{curve} {epsilon_text(epsilon)}" for curve, epsilon in half.items()),
@@ -236,6 +240,7 @@ def _delta_utility(yelp: Figures) -> Row:
 
 
 def _useful(yelp: Figures) -> Row:
+    # Half of what is there without noise, here and in the paper.
     half = 0.5 * yelp.without("rouge1_recall").mean
     aim = 0.5 * paper.noiseless("yelp", "rouge1_recall")
     theirs = []
@@ -507,6 +512,7 @@ def _reached(figures: Figures, curve: str) -> Row:
     shares = [printed[e] / paper.noiseless(_corpus_autoencoder(figures), quantity) for e in noisy]
     top = figures.without(quantity, learner=NETWORK).mean
     reached = [figures.reaching(quantity, curve, s * top, learner=NETWORK) for s in shares]
+    # How many times the paper's ε it takes here to keep the same share.
     factors = [f"{a / b:,.0f}" for a, b in zip(reached, noisy, strict=True) if a is not None]
     return row(
         "autoencoder-reached",
@@ -530,6 +536,7 @@ def _gives_away(figures: Figures) -> Row:
     )
     deltas = figures.recorded.table
     deltas = deltas[(deltas["quantity"] == "true_delta") & (deltas["mechanism"] == "trlaplace")]
+    # Under ε a word of the vocabulary is guessed at most e^ε times as often as blindly.
     allowed = math.exp(epsilon) / figures.option("vocabulary")
     return row(
         "gives-away",
@@ -566,6 +573,7 @@ def _equal(figures: Figures, epsilon: float) -> Row:
 
 def _length(figures: Figures) -> Row:
     noisy = curves(figures.rows("rouge1_recall", learner=NETWORK), "rouge1_recall")
+    # Where the noise is so large that the output can only know the length.
     low = noisy[noisy["curve"].isin(paper.MECHANISMS) & (noisy["epsilon"] <= 1.0)]["mean"]
     theirs = [
         paper.printed(_corpus_autoencoder(figures), "rouge1_recall", curve)[0.05]
@@ -589,6 +597,7 @@ def _trained(figures: Figures, curve: str, epsilon: float) -> Row:
     ours = [figures.mean(quantity, curve, epsilon, learner=NETWORK) for quantity in quantities]
     bound = figures.mean("nw_bound", curve, epsilon, learner=ANY)
     words = figures.option("vocabulary")
+    # An upper bound, so it is rounded up.
     limit = f" No decoder can keep more than {at_most(bound, 3)} of the words." if bound < 1 else ""
     return row(
         "trained",

@@ -125,6 +125,7 @@ def published_noise(epsilon: float) -> Truncation:
 def true_delta(epsilon: float) -> float:
     """Return the true δ of the published noise, rounded down to three decimals."""
     delta = worst_delta(published_noise(epsilon), NORM, DIMENSION)
+    # Down: Gaussian noise with less δ is at least as private, so the comparison favours TrLaplace.
     return math.floor(1e3 * delta) / 1e3
 
 
@@ -245,6 +246,7 @@ def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
         ("test", testing),
         ("test_split", "test"),
         ("most", None),
+        # Only similarity is of these few; accuracy uses all test texts.
         ("rewritten", 100),
         ("learners", ("averaged", "tf-idf", "network")),
     )
@@ -254,7 +256,7 @@ def _accuracy(key: str, title: str, training: int, testing: int) -> Study:
         f"Huang et al. 2024, Figure 4 ({title})",
         _of_texts(name, "measure_classifiers", _TRUNCATED, key, f"{key}.parquet", options),
         f"For each of {len(_SEEDS)} seeds {training:,} training and {testing:,} test texts (the "
-        f"paper: {SIZES[key]}), drawn anew and whole; 100 of "
+        f"paper: {SIZES[key]}), newly drawn and whole; 100 of "
         "the test texts rewritten and compared.",
     )
 
@@ -268,7 +270,7 @@ def _rewriting() -> Study:
         "Huang et al. 2024, Tables 1 to 3 (Yelp)",
         _of_texts(name, task, EPSILONS, "yelp", file, options),
         f"For each of {len(_SEEDS)} seeds {sentences} sentences of the test split (the paper: "
-        "2,174), drawn anew; the similarities of meaning with GloVe and on the first seed only.",
+        "2,174), newly drawn; the similarities of meaning with GloVe and on the first seed only.",
     )
 
 
@@ -311,7 +313,7 @@ def _network(
         f"direction over the {use['vocabulary']:,} most frequent words (the paper: 10,000), "
         f"trained on {use['train']:,} sentences of {least} to {most} words in "
         f"{use['epochs']} epochs at most (the paper: 100 epochs); {use['test']} sentences "
-        "of the other split rewritten, drawn anew.",
+        "of the other split rewritten, newly drawn.",
         rewrites=False,
     )
 
@@ -412,6 +414,7 @@ def measure_classifiers(cell: Cell, sources: Sources) -> list[Row]:
     mechanism = sources.mechanism(cell)
     rows = list(trial(train_on, test_on, mechanism, cell.epsilons, learners, cell.seed))
     compared = rewriting(texts, lexicon, mechanism, cell.epsilons, cell.seed)
+    # Nw is in the rows of the trial already, of all texts and not of these few.
     return rows + [row for row in compared if row["quantity"] != "nw"]
 
 

@@ -231,7 +231,7 @@ DIGITS = Study(
         seeds=SEEDS,
         options=(("epochs", 30), ("draws", 300), ("error", _ERROR), ("sizes", _SIZES)),
     ),
-    f"In each of {len(SEEDS)} trials networks trained anew on 1,347 pictures of 8 x 8 pixels, and "
+    f"In each of {len(SEEDS)} trials networks newly trained on 1,347 pictures of 8 x 8 pixels, and "
     "450 pictures predicted, each from 300 draws of the noise; the pictures are divided alike in "
     "all trials. Attacks are measured in norm 2 for Gaussian noise and in norm 1 for Laplace "
     "noise.",
@@ -253,8 +253,9 @@ TEXTS = Study(
             ("epochs", 15), ("most", 40), ("draws", 100), ("error", _ERROR), ("sizes", _SIZES),
         ),
     ),
-    f"In each of {len(SEEDS)} trials a network trained anew on 1,008 texts of the teaching corpus, "
-    "each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the noise.",
+    f"In each of {len(SEEDS)} trials a network newly trained on 1,008 texts of the teaching "
+    "corpus, each cut to its first 40 words, and 432 texts predicted, each from 100 draws of the "
+    "noise.",
     rewrites=False,
 )  # fmt: skip
 

@@ -97,6 +97,7 @@ def blogs(
     sentences = {str(name): texts.tolist() for name, texts in frame.groupby("doc")["text"]}
     blog = {name: name.split("_20")[0] for name in sentences}  # date and hour follow
     wrote = list(blog.values())
+    # With one document a blog has nothing left that is known of it.
     kept = [name for name in sentences if wrote.count(blog[name]) > 1]
     names = sorted({blog[name] for name in kept})
     bags = bags_of([" ".join(sentences[name]) for name in kept], lexicon)

@@ -169,6 +169,7 @@ def losses_at_own_epsilons(
     mechanism, true, claimed = SanText(lexicon=lexicon), [], []
     for w, v, r, s in zip(words, others, shares, other_shares, strict=True):
         logs = mechanism.log_law(int(w), epsilon * r), mechanism.log_law(int(v), epsilon * s)
+        # Over all outputs, in both directions: the definition of the loss.
         true.append(float(np.abs(logs[0] - logs[1]).max()))
         apart = distances(lexicon.vectors[[v]], lexicon.vectors[[w]])[0, 0]
         claimed.append(epsilon * float(max(r, s)) * float(apart))
@@ -220,6 +221,7 @@ def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
     epsilon = settings.epsilon
     if table is not None:
         below = table.wanted[table.wanted <= epsilon]
+        # At an ε whose weights are known: for others they would take minutes to compute.
         epsilon = float(below[-1] if below.size else table.wanted[0])
     (reading,) = meter(lexicon, epsilon, compute=table is None, progress=progress).rows
     gap = (reading.high - reading.low) / reading.high
@@ -249,6 +251,7 @@ def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
 
 def neighbour_response(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check A12: how many times the ε clipped noise needs to keep half of the words."""
+    # k = 1 is randomised response over all words, for which half is a closed form.
     response = create("neighbour-response", lexicon, {"k": 1})
     # Half of the words stay where e^ε = n − 1.
     epsilon = math.log(len(lexicon) - 1)
@@ -295,6 +298,7 @@ def epsilon_two(lexicon: Lexicon, settings: AuditSettings, progress: Progress = 
         "least distance of two words": extent.separation,
         "largest distance of two words": extent.diameter,
     }
+    # Both ends decide: the bound from above refutes, a mechanism from below shows.
     outcome = Outcome.REFUTED if reading.high < _MANY else Outcome.NOT_REFUTED
     if reading.low >= _MANY:
         outcome = Outcome.CHECKED

@@ -101,8 +101,8 @@ TEACHING = Study(
         options=(*_SHARED, ("guessed", _FIRST)),
         together=True,
     ),
-    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, drawn "
-    "anew and whole, under both labellings.",
+    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, newly "
+    "drawn and whole, under both labellings.",
 )
 _LEFT_OUT = ("tem-calibrated", "truncated-gumbel", "l2-laplace", "trlaplace-corrected", "adept-l1")
 # For time: the law or the noise of each is near to that of another arm, or it has only one level.
@@ -126,8 +126,8 @@ def _real(key: str, title: str, training: int, testing: int) -> Study:
             (*_SHARED, *sizes),
             together=True,
         ),
-        f"In each of {_REAL_TRIALS} trials {training:,} training and {testing:,} test texts, drawn "
-        f"anew, of each its first {_WORDS} words; over the bundled lexicon.",
+        f"In each of {_REAL_TRIALS} trials {training:,} training and {testing:,} test texts, newly "
+        f"drawn, of each its first {_WORDS} words; over the bundled lexicon.",
     )
 
 
@@ -325,6 +325,7 @@ def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> l
     attacked = figures.rows("auc", data=data, variant=STRONGER)
     points = []
     for rate in rates[rates["label"].isin(there)].to_dict("records"):
+        # In ratios: the levels are a geometric series.
         level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
         if abs(rate["value"] / level - 1.0) > NEAR:
             continue

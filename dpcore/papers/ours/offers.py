@@ -158,6 +158,7 @@ def _offer(
     epsilon: float,
     why: str,
 ) -> Offer:
+    # Read where the law was measured: between two certified ε it is that of the smaller one.
     at = mechanism.same_law_from(epsilon)
     return Offer(
         epsilon,
@@ -198,6 +199,7 @@ def _up(mechanism: Mechanism, epsilon: float) -> float:
     certificate = None if calibrated is None else calibrated.certificate
     if certificate is not None:
         known = certificate.epsilons
+        # An ε that was interpolated may be off in its last digits.
         above = known[known >= epsilon * (1.0 - 1e-6)]
         if above.size:
             epsilon = float(above[0])

@@ -45,6 +45,7 @@ def complete(plan: Plan, given: Given) -> tuple[Plan, list[Row]]:
         short = str(rows["mechanism"].iloc[0])
         pairs = tuple((str(k), v) for k, v in settings[str(label)])
         mechanism = create(short, lexicon, dict(pairs))
+        # The others have no probabilities over the whole lexicon for a reader to weigh.
         if not (mechanism.exact_law and mechanism.column_form):
             continue
         levels = tuple((float(e), float(a)) for e, a in zip(rows["value"], rows["at"], strict=True))

@@ -86,6 +86,7 @@ def measure_redactor(cell: Cell, sources: Sources) -> list[Row]:
     elif redactor:
         found = [redact(text, redactor) for text in corpus.texts]
         stays = ~np.concatenate(list(map(hidden, sentences, found)))
+        # −1 is an unknown word: a block may be any word.
         released = bags.with_words(np.where(stays, bags.words, -1))
     rows = [*_left(corpus, sentences, bags, stays), _linked(corpus, lexicon, released)]
     if redactor:
@@ -131,6 +132,7 @@ def _share(
 ) -> Row:
     """Return a share of words with its interval: the words of one text are not independent."""
     hits, words = (
+        # Summed text by text, since a text is what is drawn independently.
         np.add.reduceat(which.astype(np.float64), bags.offsets[:-1])
         for which in (right & total, total)
     )

@@ -44,8 +44,8 @@ STUDY = Study(
         options=_OPTIONS,
         together=True,
     ),
-    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, drawn "
-    "anew and whole, under both labellings; 40 of the test texts rewritten and compared; of the "
+    f"In each of {_TRIALS} trials 1,008 training and 432 test texts of the teaching corpus, newly "
+    "drawn and whole, under both labellings; 40 of the test texts rewritten and compared; of the "
     "first trial examples of wrong answers.",
 )
 
@@ -59,6 +59,7 @@ def divided(rng: np.random.Generator) -> dict[str, tuple[LabelledTexts, Labelled
     corpus = teaching_corpus()
     names = tuple(LABELLINGS)
     labels = zip(*(corpus.labels(name) for name in names), strict=True)
+    # Both labels as one, so that the split keeps the shares of every pair.
     both = LabelledTexts.of(corpus.texts, [_JOIN.join(pair) for pair in labels])
     parts = both.split(len(corpus.part("test")) / len(corpus), rng)
     labelled = {}

@@ -173,6 +173,7 @@ def with_leak(curve: TradeCurve) -> TradeCurve:
     """
     leak_curve = recorded_curves()[curve.label]
     first, last = leak_curve.epsilons[[0, -1]]
+    # Nothing is extrapolated.
     inside = (first <= curve.epsilons) & (curve.epsilons <= last)
     epsilons = curve.epsilons[inside]
     amounts = {name: values[inside] for name, values in curve.amounts.items()}

@@ -217,6 +217,7 @@ def appendix_rows(
             formula.tolist(),
             low.tolist(),
             measured.figures.nw[i].tolist(),
+            # Within the proved bounds, which the interval of an estimate may exceed.
             np.clip(measured.figures.nw_low[i], low, high).tolist(),
             np.clip(measured.figures.nw_high[i], low, high).tolist(),
             high.tolist(),
@@ -303,7 +304,7 @@ def laplace_sentences(rows: Sequence[Row], epsilon: float, dimension: int) -> li
         half = 4.0 * math.log(2.0) / points[0]["nearest"] if points[0]["nearest"] > 0 else math.inf
         sentences.append(
             f"Half the time: by the formula “{word}” stays that often at ε = {half:.3g}, "
-            f"in truth {_half(points)}."
+            f"in fact {_half(points)}."
         )
     return sentences
 
@@ -339,7 +340,7 @@ def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
         )
         sentences.append(
             f"At ln ε = {math.log(epsilon):.3g}, “{row['word']}” (δ = {row['nearest']:.3g}): at "
-            f"least {row['formula']:.3g} by the formula; in truth {row['truth']:.3g} ({verdict}); "
+            f"least {row['formula']:.3g} by the formula; in fact {row['truth']:.3g} ({verdict}); "
             f"proved: {row['low']:.3g} to {row['high']:.3g}."
         )
     floor = gumbel_limit(n)

@@ -53,7 +53,7 @@ def success_sentence(
         how = f"{outputs:,} outputs drawn, 95 % interval {ends}"
     return (
         f"The best guess is right in {share_text(value, 'cases', certain=blind >= 1)} ({how}). "
-        "Whoever sees nothing and names the likeliest word is right in "
+        "Anyone who sees nothing and names the likeliest word is right in "
         f"{share_text(blind, certain=True)}."
     )
 

@@ -264,9 +264,9 @@ def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
     note(
         say(
             "What privacy costs, in single texts of the first trial: a classifier that learned "
-            "from clean text reads the original rightly; one that learned from private text "
-            "reads the private form wrongly. No others are shown, not those either that only "
-            "the second reads rightly; and of each mechanism and ε only the first few."
+            "from clean text classifies the original correctly; one that learned from private text "
+            "classifies the private form wrongly. No others are shown, not those either that only "
+            "the second classifies correctly; and of each mechanism and ε only the first few."
         )
     )
     for example in examples:

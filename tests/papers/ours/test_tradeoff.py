@@ -1,18 +1,32 @@
 """The recorded trade-off: below the bound on every mechanism, and equal to the laws."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpcore.attack.bounds.meter import meter
+from dpcore.attack.leak import leak
 from dpcore.attack.output.prior import content_words
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import GUESSED, LEAKAGES, NEARLY, UTILITIES
+from dpcore.attack.trade.ground import BAYES, GUESSED, LEAKAGES, NEARLY, UTILITIES
 from dpcore.lexicon.catalogue import load
-from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves, with_leak
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.papers.ours.tradeoff import (
+    ARMS,
+    LEAK,
+    measure_leak,
+    measure_tradeoff,
+    recorded_before,
+    recorded_curves,
+    with_leak,
+)
+from dpcore.study.plan import Arm
 from dpcore.study.recorded import read_recorded
+from dpcore.study.runner import gather
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +42,26 @@ def test_every_number_has_its_interval_and_theorem_4_holds(table: pd.DataFrame) 
     wide = table.pivot(index=["label", "epsilon"], columns="quantity", values="value")
     assert (wide["word"] >= wide["kept"] - 1e-12).all()
     assert (wide["guess"] >= wide["meaning"] - 1e-12).all()
+
+
+def test_a_cell_of_both_studies_has_a_row_for_each_number(tmp_path: Path) -> None:
+    words = load(None)
+    few = Lexicon("few", words.words[2_000:2_080], words.vectors[2_000:2_080])
+    arm = Arm("k-ary", (2.0, 4.0))
+    options = (("outputs", 100), ("pairs", 2), ("draws", 100))
+    plan = replace(LEAK.plan, arms=(arm,), lexicons=("few",), options=options)
+    sources = gather(plan, tmp_path, lexicons={"few": few})
+    (cell,) = plan.cells()
+    trade, leaks = measure_tradeoff(cell, sources), measure_leak(cell, sources)
+    assert len(trade) == 2 * len(LEAKAGES + UTILITIES)
+    assert {each["quantity"] for each in trade} == set(LEAKAGES + UTILITIES)
+    assert [each["quantity"] for each in leaks] == ["word"] * 4 + ["near"] * 4
+    by_epsilon = {each["epsilon"]: each for each in leaks if each["variant"] == BAYES}
+    assert by_epsilon.keys() == {2.0, 4.0}
+    before = {each["value"] for each in leaks if each["variant"] == "before"}
+    assert len(before) == 2
+    direct = leak(sources.mechanism(cell), [2.0, 4.0], "counts", "near")
+    assert [each.after for each in direct] == [each["value"] for each in leaks[4::2]]
 
 
 def test_responses_are_their_closed_forms(table: pd.DataFrame) -> None:

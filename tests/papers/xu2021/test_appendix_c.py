@@ -220,10 +220,10 @@ def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
     for row, text in zip((rows[0], rows[2]), message, strict=False):
         assert f"the formula gives {row['formula']:.3g}" in text
         assert f"probability {row['truth']:.3g} (" in text
-    assert all("in truth between 1 and 1,000." in text for text in message[2:])
+    assert all("in fact between 1 and 1,000." in text for text in message[2:])
     rare = [row | {"truth": 0.49} for row in rows[:1]]
-    assert laplace_sentences(rare, 1.0, 4)[-1].endswith("in truth at no ε measured.")
-    assert laplace_sentences(rows[1:2], 1e3, 4)[-1].endswith("in truth already at ε = 1,000.")
+    assert laplace_sentences(rare, 1.0, 4)[-1].endswith("in fact at no ε measured.")
+    assert laplace_sentences(rows[1:2], 1e3, 4)[-1].endswith("in fact already at ε = 1,000.")
     assert "exact" in laplace_sentences(rows, 1.0, 1)[0]
 
     low = 1.01 * gumbel.admissible.low
@@ -231,7 +231,7 @@ def test_the_sentences_say_the_numbers_of_the_rows(small: Lexicon) -> None:
     _, *message, floor = gumbel_sentences(rows, low, len(small))
     for row, text in zip((rows[0], rows[2]), message, strict=True):
         assert ("it contradicts the formula" in text) == (row["truth"] < row["formula"])
-        assert f"in truth {row['truth']:.3g}" in text
+        assert f"in fact {row['truth']:.3g}" in text
     assert f"{certain_share(60):.1%} for 60 words" in floor
     top = [row for row in rows if row["epsilon"] == 1e200]
     assert "is not undercut here" in gumbel_sentences(top, 1e200, 60)[-1]

@@ -114,6 +114,7 @@ def interpolation_error(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
             continue
         low, middle, high = (epsilon for epsilon in around if epsilon is not None)
         auc = {e: float(n.mean()) for e, n in benchmark.trials["auc", line.label].items()}
+        # Where the AUC does not rise there is nothing to read between.
         if not auc[low] < auc[middle] < auc[high]:
             continue
         part = (auc[middle] - auc[low]) / (auc[high] - auc[low])
@@ -333,6 +334,7 @@ def _board(
     placed: dict[str, dict[str, tuple[int, int]]] = {}
     for utility in benchmark.utilities:
         tables = {line.label: trials[utility] for line, trials in there if utility in trials}
+        # A single mechanism has no place.
         if len(tables) < 2:
             continue
         for label, place in zip(tables, places(np.array(list(tables.values()))), strict=True):

@@ -79,7 +79,7 @@ def _corpus(file: str, title: str, training: int, testing: int) -> tuple[str, Se
 _COLUMNS, _LAWS, _DRAWS = (getattr(WHOLE.outputs[1], name) for name in ("columns", "laws", "draws"))
 _SIZES = (
     f"In each of {WHOLE.trials} trials {round(1008 * WHOLE.part)} training and "
-    f"{round(432 * WHOLE.part)} test texts of the teaching corpus, drawn anew; the meaning of "
+    f"{round(432 * WHOLE.part)} test texts of the teaching corpus, newly drawn; the meaning of "
     f"{WHOLE.compared} test texts a trial; words guessed from {_COLUMNS} outputs where columns of "
     f"the law are closed forms, elsewhere from {3 * _DRAWS // 2:,} pairs of word and output, "
     f"{3 * _LAWS // 2:,} where laws are computed word by word."
@@ -198,6 +198,7 @@ class Benchmark:
     @cached_property
     def utilities(self) -> tuple[str, ...]:
         """Names of the utilities, in the order of the columns: words, meaning, accuracies."""
+        # The AUC is what the text gives away, not what it is good for.
         names = dict.fromkeys(utility for utility, _ in self.trials if utility != "auc")
         return tuple(names)
 
@@ -222,7 +223,14 @@ class Benchmark:
         ]
         absent = [
             Line(
-                str(r["label"]), str(r["mechanism"]), "", Status.CONDITIONAL, "", str(r["variant"])
+                # A status has to be named, and says nothing beside the reason: it could not be
+                # created.
+                str(r["label"]),
+                str(r["mechanism"]),
+                "",
+                Status.CONDITIONAL,
+                "",
+                str(r["variant"]),
             )
             for r in self._rows("absent")
         ]

@@ -53,6 +53,7 @@ def explained(board: Board) -> str:
 def headings(benchmark: Benchmark) -> dict[str, str]:
     """Return the columns of a board for people, by key."""
     left = {name: _LEFT.get(name, f"accuracy, {name}") for name in benchmark.utilities}
+    # Of the first accuracy alone: a place for each would double the width of a board.
     places = {f"{name} place": "place" for name in benchmark.accuracies[:1]}
     return {
         "label": "mechanism",
@@ -191,6 +192,7 @@ def triple(reading: MeanInterval | None) -> list[float | None] | None:
     """Return mean and both ends; a missing end is null."""
     if reading is None:
         return None
+    # JSON has no NaN.
     return [None if math.isnan(value) else value for value in reading]
 
 
