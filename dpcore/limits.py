@@ -89,6 +89,10 @@ MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
 MAX_AUTHORS = 500  # told apart by their words: a row of all words for each
 MAX_AUTHOR_WORDS = 100  # of each text whose author is looked for, its first ones
 MAX_ATTACK_SHOWN = 100  # words that are named as the least protected
+MAX_FACTS = 2_000  # annotated in one text
+MAX_FACT_TAGS = 60  # kinds of facts in a file: each is a line of a table
+MAX_FACT_TAG = 40  # letters of the name of such a kind
+MAX_FACT_VALUES = 200  # with which the true value of a fact is compared; of more they are drawn
 MAX_POPULATION = 10_000  # texts of a genetic attack, and words tried in a place
 MAX_GENERATIONS = 10_000  # of such an attack
 

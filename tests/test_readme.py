@@ -39,6 +39,7 @@ ELSEWHERE = {
     "audit --callable": "tests/cli/test_audit_function.py",
     "autoencoder": "tests/cli/test_autoencoder.py",
     "write": "tests/cli/test_write.py",
+    "persons": "tests/cli/test_persons.py",
     "privatize big.parquet": "tests/jobs/test_cluster.py",
 }
 OWN_FILES = [command for command in ALL if re.search(r"vectors\.txt|reviews\.csv| mine\b", command)]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -397,15 +397,35 @@ def _shares(
     progress: Progress,
 ) -> list[Share]:
     """Sum over all outputs, draw some, or count the guesses of attackers who have no law."""
-    n = len(mechanism.lexicon)
+    way = way_of(mechanism, prior)
+    if way == TRIED:
+        return _tried(mechanism, epsilons, prior, gain, draws or _PAIRS, seed, progress)
+    belief = _Belief(channel_for(mechanism, prior, progress), prior, gain)
+    if way == DRAWN:
+        return _drawn(belief, epsilons, draws or _DRAWN, seed, progress)
+    return _summed(belief, epsilons, progress)
+
+
+SUMMED, DRAWN, TRIED = "summed", "drawn", "tried"
+"""Ways to a share: over all outputs, over some, or by attackers on a mechanism without columns."""
+
+
+def way_of(mechanism: Mechanism, prior: Prior) -> str:
+    """Return the way in which the share that a stranger guesses can be computed."""
+    form = mechanism.column_form
+    if not mechanism.exact_law:
+        return TRIED
+    if prior.support.size <= MAX_ATTACK_PRIOR_WORDS:
+        return SUMMED
+    if len(mechanism.lexicon) > MAX_ATTACK_WORDS or form is None:
+        return TRIED
+    return DRAWN if isinstance(form, NoisyNearestForm) else SUMMED
+
+
+def channel_for(mechanism: Mechanism, prior: Prior, progress: Progress) -> Channel:
+    """Open the channel of the words that a stranger holds possible, or of the whole lexicon."""
     few = prior.support.size <= MAX_ATTACK_PRIOR_WORDS
-    if mechanism.exact_law and (few or (n <= MAX_ATTACK_WORDS and mechanism.column_form)):
-        channel = open_channel(mechanism, prior.support if few else None, progress)
-        belief = _Belief(channel, prior, gain)
-        if not few and isinstance(mechanism.column_form, NoisyNearestForm):
-            return _drawn(belief, epsilons, draws or _DRAWN, seed, progress)
-        return _summed(belief, epsilons, progress)
-    return _tried(mechanism, epsilons, prior, gain, draws or _PAIRS, seed, progress)
+    return open_channel(mechanism, prior.support if few else None, progress)
 
 
 class _Belief:
@@ -467,22 +487,30 @@ class _Belief:
         return np.asarray((np.exp(logs + errors) - np.exp(logs)).sum(axis=1))
 
 
-def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
-    """Sum over all outputs: exact up to the error of the columns."""
-    channel = belief.channel
+def all_columns(
+    channel: Channel, epsilons: FloatArray, progress: Progress
+) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | float]]:
+    """Yield the number of an ε, some outputs, ln P(y | w) of them, and bounds on its errors."""
     n = len(channel.mechanism.lexicon)
-    after, off = np.zeros(epsilons.size), np.zeros(epsilons.size)
     channel.prepare(epsilons.tolist())
     for start in range(0, n, _TOGETHER):
         outputs = np.arange(start, min(start + _TOGETHER, n))
         columns = channel.columns(outputs)
         for first in range(0, outputs.size, _BLOCK):
+            some = slice(first, first + _BLOCK)
             for e, epsilon in enumerate(epsilons.tolist()):
-                value, wrong = belief.success(*columns(epsilon, slice(first, first + _BLOCK)))
-                after[e] += value.sum()
-                off[e] += wrong.sum()
+                yield e, outputs[some], *columns(epsilon, some)
         progress(f"leakage of {channel.mechanism.short}", int(outputs[-1]) + 1, n)
-    off += after * n * 2.0**-52  # rounding of the sums
+
+
+def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
+    """Sum over all outputs: exact up to the error of the columns."""
+    after, off = np.zeros(epsilons.size), np.zeros(epsilons.size)
+    for e, _, logs, errors in all_columns(belief.channel, epsilons, progress):
+        value, wrong = belief.success(logs, errors)
+        after[e] += value.sum()
+        off[e] += wrong.sum()
+    off += after * len(belief.channel.mechanism.lexicon) * 2.0**-52  # rounding of the sums
     ends = np.clip((after - off, after + off), 0.0, 1.0).tolist()
     return [
         Share(min(value, 1.0), low, high, True, BAYES)
@@ -546,23 +574,33 @@ def _tried(
     shares: list[Share] = []
     for e, epsilon in enumerate(epsilons.tolist()):
         column = outputs[:, e]
-        rules = _rules(mechanism, epsilon, prior, gain)
-        right = {
-            name: gain.reached(rule(column[:trial]), words[:trial]).sum()
-            for name, rule in rules.items()
-        }
-        best = max(right, key=right.__getitem__)
+        best, rule = best_rule(mechanism, epsilon, prior, gain, column[:trial], words[:trial])
         attacker = best.partition(" ")[0]
         if attacker == CONSTANT:
             shares.append(Share(before, before, before, False, attacker))
         else:
-            hits = gain.reached(rules[best](column[trial:]), words[trial:])
+            hits = gain.reached(rule(column[trial:]), words[trial:])
             (low,), (high,) = Tally.counted(np.array([hits.sum()]), hits.size).interval()
             # An attacker who ignores the output is right as often as before.
             after, low, high = np.maximum((hits.mean(), low, high), before).tolist()
             shares.append(Share(after, low, high, False, attacker))
         progress(f"leakage of {mechanism.short}", e + 1, epsilons.size)
     return shares
+
+
+def best_rule(
+    mechanism: Mechanism,
+    epsilon: float,
+    prior: Prior,
+    gain: Gain,
+    outputs: IntArray,
+    words: IntArray,
+) -> tuple[str, Callable[[IntArray], IntArray]]:
+    """Return the rule that gains most on some pairs of outputs and words, and its name."""
+    rules = _rules(mechanism, epsilon, prior, gain)
+    right = {name: gain.reached(rule(outputs), words).sum() for name, rule in rules.items()}
+    best = max(right, key=right.__getitem__)
+    return best, rules[best]
 
 
 def _rules(

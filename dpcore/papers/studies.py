@@ -40,6 +40,7 @@ EXPERIMENTS = _by_name(
     tradeoff.STUDY,
     tradeoff.LEAK,
     redactors.STUDY,
+    redactors.PERSONS,
     *equal_leakage.STUDIES,
     *benchmark.STUDIES,
     *reader.STUDIES,

@@ -175,6 +175,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("pixeldp-", "robustness", "noise_record", {"robust_view": "Noise in networks"}),
     ("trade-off", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
+    ("persons-facts", "rewrite", "", {"redactors": "rules"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
     # Every name begins with "", so this one is last.

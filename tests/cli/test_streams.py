@@ -40,6 +40,7 @@ LINES = {
     "appendix-c": "--words doctor",
     "audit": "--mechanism trlaplace --epsilon 1",
     "attack": f"{TEM} --epsilon 3 --words doctor,weather",
+    "persons": "people.jsonl --facts facts --redact rules",
     "language": "info",
     "utility": "--mechanism no-such --epsilon 8",
     "robust": "digits --draws no",
@@ -67,6 +68,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("streams")
     small_vectors(folder / "small.vec")
     (folder / "in.txt").write_text("doctor\n", encoding="utf-8")
+    facts = [{"start": 0, "end": 3, "tag": "NAME"}]
+    people = json.dumps({"text": "Ann is here", "facts": facts})
+    (folder / "people.jsonl").write_text(f"{people}\n", encoding="utf-8")
     return folder
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import FloatArray, IntArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import (
     UNKNOWN,
     Bigram,
@@ -386,3 +386,57 @@ def context_attack(
         alone,
         likelihoods.argmax(axis=1),
     )
+
+
+def guesses_around(
+    sentence: Sentence,
+    hidden: BoolArray,
+    channel: Channel | None,
+    outputs: IntArray,
+    epsilon: float,
+    wanted: BoolArray,
+) -> IntArray:
+    """Guess words of a release in which some are blacked out, by the bigrams.
+
+    Args:
+        sentence: the prepared text, with k open slots.
+        hidden: True for a slot that is blacked out, which tells nothing of its word, shape (k,).
+        channel: of the mechanism; None if the other words are released unchanged.
+        outputs: released word of each slot, `UNKNOWN` outside the vocabulary, shape (k,).
+        epsilon: ε of the mechanism.
+        wanted: True for a slot that is asked for, shape (k,).
+
+    Returns:
+        The likeliest word of each slot that is asked for, shape (k,); `UNKNOWN` for a released word
+        outside the vocabulary, and for slots that are not asked for.
+    """
+    n = len(sentence.lexicon)
+    places = places_of(sentence, outputs)
+    seen = [place.output for place in places]
+    slots = {i: slot for slot, i in enumerate(i for i, p in enumerate(places) if not p.released)}
+    guesses = np.full(hidden.size, UNKNOWN)
+    model = language(sentence.lexicon)
+    # A sentence tells nothing about the next one; long ones are cut, since a posterior holds all
+    # words of the lexicon.
+    for part in parts_of(seen, n, MAX_TEXT_TOKENS):
+        asked = [i for i in part if i in slots and wanted[slots[i]]]
+        if not asked:
+            continue
+        evidence: list[Seen] = [seen[i] for i in part]
+        rewritten = [
+            i for i in part if i in slots and not hidden[slots[i]] and seen[i] != UNKNOWN
+        ]  # fmt: skip
+        if channel is not None:
+            observed = channel.seen_all([seen[i] for i in rewritten])
+            for i, observation in zip(rewritten, observed, strict=True):
+                logs = observation.at(epsilon).logs
+                evidence[i - part.start] = np.exp(logs - logs.max())
+        for i in part:
+            if i in slots and hidden[slots[i]]:
+                evidence[i - part.start] = np.ones(n)
+        beliefs = forward_backward(model, evidence)
+        for i in asked:
+            known = evidence[i - part.start]
+            belief = beliefs[i - part.start]
+            guesses[slots[i]] = belief.argmax() if isinstance(known, np.ndarray) else known
+    return guesses

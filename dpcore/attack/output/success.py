@@ -13,6 +13,7 @@ Pontil 2009 (Theorem 4), taken on both sides, holds at any number of draws.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -236,3 +237,31 @@ def _spearman(first: FloatArray, second: FloatArray) -> float:
     if first.size < 2 or not (a.std() > 0 and b.std() > 0):
         return float("nan")
     return float(np.corrcoef(a, b)[0, 1])
+
+
+def chance_of_any(places: Iterable[tuple[int, int]], chance: FloatArray) -> float:
+    """Return the chance that all positions of one place at least are right.
+
+    Args:
+        places: ranges of positions, first to stop (exclusive); they may overlap.
+        chance: chance that a position is right, independently of the others, shape (k,).
+    """
+    # A place matters only from its start on: of places with one end the latest start is enough.
+    latest: dict[int, int] = {}
+    for first, stop in places:
+        latest[stop] = max(first, latest.get(stop, first))
+    none = 1.0  # that no place is right, of the groups of overlapping places before this one
+    state: dict[int, float] = {}  # last wrong position → chance, while no place is right
+    reach = -1
+    for first, stop in sorted((first, stop) for stop, first in latest.items()):
+        for i in range(max(first, reach), stop):
+            if i == first and first >= reach:  # a new group
+                none *= sum(state.values()) if state else 1.0
+                state = {first - 1: 1.0}
+            right = float(chance[i])
+            wrong = sum(state.values()) * (1.0 - right)
+            bound = latest.get(i + 1, -1)
+            state = {last: p * right for last, p in state.items() if last >= bound}
+            state[i] = wrong
+        reach = max(reach, stop)
+    return 1.0 - none * (sum(state.values()) if state else 1.0)

@@ -8,17 +8,21 @@ data that is not found is released too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from dpcore.arguments import a_kind, a_name
+from dpcore.arrays import BoolArray, IntArray
 from dpcore.errors import ParameterError, TextError
-from dpcore.limits import MAX_REDACTED_CHARACTERS
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS, MAX_REDACTED_CHARACTERS
 from dpcore.rewrite.redact.entities import ENTITIES
 from dpcore.rewrite.redact.rules import RULES
-from dpcore.rewrite.redact.spans import Redactor, Span
-from dpcore.rewrite.sentence import check_text
+from dpcore.rewrite.redact.spans import AnnotatedText, Redactor, Span
+from dpcore.rewrite.sentence import Sentence, check_text, prepare
 from dpcore.rewrite.tokens import Kind, tokenize
 
 REDACTORS = (RULES, ENTITIES)
@@ -137,3 +141,89 @@ def redact(text: str, redactor: str = "rules") -> Redaction:
     chosen = redactor_of(redactor)
     check_text(text, max_characters=MAX_REDACTED_CHARACTERS, max_tokens=MAX_REDACTED_CHARACTERS)
     return Redaction(text, chosen.spans(text), chosen.name)
+
+
+# Facts that people annotate (`dpcore.rewrite.redact.spans`), as positions of a text over a lexicon.
+
+
+Place = tuple[int, int]
+"""Open slots first to stop (exclusive) of a sentence."""
+
+
+@dataclass(frozen=True)
+class PlacedFact:
+    """A fact that stands in its text.
+
+    Attributes:
+        tag: its kind.
+        person: number of the person in this text.
+        places: positions of each of its places.
+        value: lexicon indices of the first place whose words are all in the vocabulary; empty if
+            there is none.
+    """
+
+    tag: str
+    person: int
+    places: tuple[Place, ...] = field(repr=False)
+    value: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedText:
+    """A text over a lexicon, with its facts.
+
+    Attributes:
+        sentence: its k open slots.
+        hidden: True for a slot that a redactor blacks out, shape (k,).
+        facts: those that stand in it.
+    """
+
+    sentence: Sentence
+    hidden: BoolArray = field(repr=False)
+    facts: tuple[PlacedFact, ...] = field(repr=False)
+
+    @property
+    def words(self) -> IntArray:
+        """Lexicon index at each open slot, −1 outside the vocabulary, shape (k,)."""
+        return self.sentence.words
+
+
+def place_facts(annotated: AnnotatedText, lexicon: Lexicon, redactor: str = "") -> PlacedText:
+    """Read a text over a lexicon, find the positions of its facts, and those that are blacked out.
+
+    A position belongs to a fact, or is blacked out, if a character of its word is; but the ending
+    of a word such as "Ann's" is no part of a fact that ends before it.
+
+    Args:
+        annotated: the text with its facts.
+        lexicon: the vocabulary.
+        redactor: name of a redactor; "" for none.
+
+    Raises:
+        TextError: the text cannot be read.
+        ParameterError, MissingPackageError: as `redact`.
+    """
+    text = annotated.text
+    sentence = prepare(
+        text, lexicon, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS
+    )
+    tokens, slots = sentence.tokens, sentence.encoding.open_slots
+    source = np.array([slot.source for slot in slots], dtype=np.int64)
+    joined = np.array([slot.joined for slot in slots], dtype=bool)
+    ends = np.cumsum([len(token.before) + len(token.text) for token in tokens])[source]
+    starts = ends - np.array([len(token.text) for token in tokens])[source]
+    hidden = np.zeros(source.size, dtype=bool)
+    for span in redact(text, redactor).spans if redactor else ():
+        hidden |= (starts < span.end) & (ends > span.start)
+    facts = []
+    for fact in annotated.facts:
+        places: list[Place] = []
+        for start, end in fact.spans:
+            inside = np.flatnonzero((starts < end) & (ends > start) & ~(joined & (ends > end)))
+            if inside.size:
+                places.append((int(inside[0]), int(inside[-1]) + 1))
+        known = (sentence.words[first:stop].tolist() for first, stop in places)
+        value = next((tuple(words) for words in known if min(words) >= 0), ())
+        if places:
+            facts.append(PlacedFact(fact.tag, fact.person, tuple(places), value))
+    return PlacedText(sentence, hidden, tuple(facts))

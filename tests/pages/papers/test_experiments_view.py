@@ -133,7 +133,7 @@ def test_an_experiment_without_rewriting_leads_to_its_figures(name: str) -> None
     titles = THERE[name].title, name
     choices = [box.value for box in there.selectbox]
     assert (
-        name in {"trade-off", "redactors", "reader", "reader-smollm2", "writers"}
+        name in {"trade-off", "redactors", "persons-facts", "reader", "reader-smollm2", "writers"}
         or set(titles) & {str(c) for c in choices}
         or name in view.values()
     )
