@@ -174,6 +174,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ),
     ("pixeldp-", "robustness", "noise_record", {"robust_view": "Noise in networks"}),
     ("trade-off", "tradeoff", "", {}),
+    ("leak", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
