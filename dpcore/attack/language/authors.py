@@ -32,7 +32,7 @@ because such a position releases the output of a uniform word and nobody says wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,6 @@ from dpcore.attack.language.trial import share_of
 from dpcore.attack.output.channel import Channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import CorpusError, ParameterError
-from dpcore.learn.classifiers import Learner, train
 from dpcore.learn.corpus import Bags
 from dpcore.learn.intervals import Mean, mean_interval, ratio_of_sums, student_quantile
 from dpcore.lexicon.lexicon import Lexicon
@@ -259,7 +258,7 @@ _TOGETHER = 512  # outputs whose distances are computed together: 100 MB over 25
 _BLOCK = 64  # outputs whose columns are weighed together, in the processor's cache
 _TIED = 1e-9  # nats: a smaller difference of two scores is rounding
 LEVEL = 0.95
-"""Coverage of every interval of `FoundAuthors` and `predict_kind`."""
+"""Coverage of every interval of `FoundAuthors` and `KindAccuracy`."""
 
 
 def split_documents(authors: IntArray, seed: int) -> tuple[list[IntArray], list[IntArray]]:
@@ -491,29 +490,10 @@ def follow(
         ParameterError: the channel is of a few words only, or `check_lengths` refuses.
         EpsilonError: an ε is not admissible.
     """
-    if channel.words.size != known.frequency.size:
-        raise ParameterError("authors are found by the channel of the whole lexicon")
     points = check_lengths(lengths)
-    values = channel.mechanism.check_epsilons(list(epsilons)).tolist()
-    positions = [_positions(known, bags, points) for bags in released]
-    outputs = np.unique(np.concatenate([bags.words for bags in released]))
-    rows = known.count * (len(points) + 1)
-    scores = np.zeros((len(values), rows, known.count))
-    times = [
-        _occurrences(where, np.searchsorted(outputs, bags.words), (rows, outputs.size))
-        for where, bags in zip(positions, released, strict=True)
-    ]
-    channel.prepare(values)
-    for start in range(0, outputs.size, _TOGETHER):
-        block = outputs[start : start + _TOGETHER]
-        columns = channel.columns(block)
-        for e, epsilon in enumerate(values):
-            factors = np.empty((block.size, known.count))
-            for first in range(0, block.size, _BLOCK):
-                some = slice(first, first + _BLOCK)
-                factors[some] = known.of_columns(columns(epsilon, some)[0])
-            scores[e] += times[e][:, start : start + block.size] @ factors
-        progress("outputs", start + block.size, outputs.size)
+    rows = [_positions(known, bags, points) for bags in released]
+    count = known.count * (len(points) + 1)
+    scores = _scores(channel, known, released, rows, count, epsilons, progress)
     return [
         _found(known.count, points, score, bags.lengths)
         for score, bags in zip(scores, released, strict=True)
@@ -535,12 +515,52 @@ def follow_written(known: KnownAuthors, written: Bags, lengths: Sequence[int] = 
         ParameterError: as `follow`.
     """
     points = check_lengths(lengths)
-    positions = _positions(known, written, points)
+    rows = _positions(known, written, points)
+    scores = _written_scores(known, written, rows, known.count * (len(points) + 1))
+    return _found(known.count, points, scores, written.lengths)
+
+
+def _written_scores(known: KnownAuthors, written: Bags, rows: IntArray, count: int) -> FloatArray:
+    """Add up the log factors of the words of each row, shape (count, k)."""
     inside = written.words >= 0
-    rows = known.count * (len(points) + 1)
-    shape = rows, known.frequency.size
-    times = _occurrences(positions[inside], written.words[inside], shape)
-    return _found(known.count, points, times @ known.of_words(), written.lengths)
+    shape = count, known.frequency.size
+    return np.asarray(_occurrences(rows[inside], written.words[inside], shape) @ known.of_words())
+
+
+def _scores(
+    channel: Channel,
+    known: KnownAuthors,
+    released: Sequence[Bags],
+    rows: Sequence[IntArray],
+    count: int,
+    epsilons: Sequence[float],
+    progress: Progress,
+) -> list[FloatArray]:
+    """Add up the log factors of the outputs of each row, for each ε shape (count, k).
+
+    Args as for `follow`; `rows` is for each ε the row of each output, 0 to count − 1.
+    """
+    if channel.words.size != known.frequency.size:
+        raise ParameterError("authors are found by the channel of the whole lexicon")
+    values = channel.mechanism.check_epsilons(list(epsilons)).tolist()
+    outputs = np.unique(np.concatenate([bags.words for bags in released]))
+    scores = [np.zeros((count, known.count)) for _ in values]
+    times = [
+        _occurrences(row, np.searchsorted(outputs, bags.words), (count, outputs.size))
+        for row, bags in zip(rows, released, strict=True)
+    ]
+    channel.prepare(values)
+    for start in range(0, outputs.size, _TOGETHER):
+        block = outputs[start : start + _TOGETHER]
+        columns = channel.columns(block)
+        for epsilon, occurrences, score in zip(values, times, scores, strict=True):
+            factors = np.empty((block.size, known.count))
+            for first in range(0, block.size, _BLOCK):
+                some = slice(first, first + _BLOCK)
+                factors[some] = known.of_columns(columns(epsilon, some)[0])
+            score += occurrences[:, start : start + block.size] @ factors
+        progress("outputs", start + block.size, outputs.size)
+    return scores
 
 
 def _positions(known: KnownAuthors, bags: Bags, points: tuple[int, ...]) -> IntArray:
@@ -579,21 +599,19 @@ def _found(
     )
 
 
-# What kind of person wrote a release, by a classifier that is trained on other persons.
-
-FOLDS = 10
-"""Parts of the persons in `predict_kind`; each is predicted from the others."""
+# What kind of person wrote a release: the kinds of other persons, known by their words.
 
 
 @dataclass(frozen=True)
 class KindAccuracy:
-    """Share of persons whose kind a classifier names.
+    """Share of persons whose kind is named.
 
     Attributes:
         share: share of right predictions.
-        low: lower end of the interval of Clopper and Pearson over persons.
+        low: lower end of the interval of Clopper and Pearson over persons, which takes the
+            predictions as independent, although their training texts overlap.
         high: its upper end.
-        majority: share of the commonest kind, which one reaches who reads nothing.
+        majority: share of the commonest kind, reached by always naming it.
         persons: number of persons.
     """
 
@@ -603,53 +621,74 @@ class KindAccuracy:
     majority: float
     persons: int
 
+    @classmethod
+    def of(cls, predicted: IntArray, kinds: IntArray) -> KindAccuracy:
+        """Count the persons whose kind, from 0, is predicted; both of shape (k,)."""
+        ends = _share_interval(float((predicted == kinds).sum()), kinds.size)
+        majority = float(np.bincount(kinds).max() / kinds.size)
+        return cls(ends["share"], ends["low"], ends["high"], majority, kinds.size)
 
-def predict_kind(
-    learner: Learner,
-    training: Bags,
-    tested: Bags,
-    kinds: IntArray,
-    lexicon: Lexicon,
+
+def read_kinds(
+    channel: Channel | None,
+    originals: Bags,
+    kinds: Sequence[IntArray],
+    folds: Sequence[IntArray],
+    released: Sequence[Bags],
+    epsilons: Sequence[float],
+    frequency: FloatArray,
     *,
-    folds: int = FOLDS,
-    seed: int = 0,
-) -> KindAccuracy:
-    """Predict a kind of each person from their words, by a classifier of other persons' words.
+    progress: Progress = silent,
+) -> list[list[IntArray]]:
+    """Predict kinds of each person from a release, by the exact channel.
 
-    Persons are dealt to the folds at random, each kind evenly; one classifier is trained for each
-    fold. The interval takes the predictions as independent, although folds share training texts.
+    A kind has the words of all its persons in the other folds, as one author of `KnownAuthors`, and
+    its share of these persons as prior probability: a naive Bayes classifier that learns from
+    original text and weighs what the mechanism may have read.
 
     Args:
-        learner: classifier, of `dpcore.learn.classifiers`.
-        training: words that the classifiers learn from, one document a person.
-        tested: words that they read, of the same persons in the same order.
-        kinds: kind of each person, 0 to m − 1, shape (k,).
-        lexicon: of the words.
-        folds: number of folds, 2 to k.
-        seed: seed of the folds and of the classifier.
+        channel: as for `follow`; None if the words are read as they were written.
+        originals: original words, one document a person.
+        kinds: for each question the kind of each person, 0 to m − 1, shape (k,).
+        folds: for each question the folds, from `dpcore.learn.classifiers.folds_of`, shape (k,).
+        released: for each ε the released words, one document a person; one if there is no channel.
+        epsilons: admissible ε, as many; not used without a channel.
+        frequency: F, of the language, positive, shape (n,).
+        progress: called with ("outputs", done, all).
+
+    Returns:
+        For each ε and question the predicted kinds, shape (k,).
 
     Raises:
-        CorpusError: the numbers of persons differ, or one kind only is left to learn from.
-        ParameterError: the number of folds is out of range.
-        MissingPackageError: scikit-learn is not installed.
+        CorpusError: too few or too many kinds and folds.
+        ParameterError: the channel is of a few words only.
+        EpsilonError: an ε is not admissible.
     """
-    if not len(training) == len(tested) == kinds.size:
-        raise CorpusError(
-            "each person needs one document to learn from, one to read and one kind, got "
-            f"{len(training)}, {len(tested)} and {kinds.size}"
-        )
-    if not 2 <= folds <= kinds.size:
-        raise ParameterError(f"folds are 2 to the {kinds.size} persons, got {folds}")
-    rng = generator(seed, "folds of persons")
-    order = rng.permutation(kinds.size)
-    order = order[np.argsort(kinds[order], kind="stable")]
-    fold = np.empty(kinds.size, dtype=np.int64)
-    fold[order] = np.arange(kinds.size) % folds  # one kind after the other
-    right = 0
-    for number in range(folds):
-        others, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        model = train(learner, training.part(others), kinds[others], lexicon.vectors, rng)
-        right += int((model.predict(tested.part(held)) == kinds[held]).sum())
-    ends = _share_interval(float(right), kinds.size)
-    majority = float(np.bincount(kinds).max() / kinds.size)
-    return KindAccuracy(ends["share"], ends["low"], ends["high"], majority, kinds.size)
+    groups = [
+        np.flatnonzero((fold != number) & (kind == value))
+        for kind, fold in zip(kinds, folds, strict=True)
+        for number in range(int(fold.max()) + 1)
+        for value in range(int(kind.max()) + 1)
+    ]
+    known = KnownAuthors(joined(originals, groups), frequency)
+    persons = [np.repeat(np.arange(len(each)), each.lengths) for each in released]
+    count = len(originals)
+    if channel is None:
+        scores = [_written_scores(known, released[0], persons[0], count)]
+    else:
+        scores = _scores(channel, known, released, persons, count, epsilons, progress)
+    with np.errstate(divide="ignore"):  # a kind that no other fold has is not named
+        priors = np.log([group.size for group in groups])
+    return [list(_likeliest(score + priors, kinds, folds)) for score in scores]
+
+
+def _likeliest(
+    scores: FloatArray, kinds: Sequence[IntArray], folds: Sequence[IntArray]
+) -> Iterator[IntArray]:
+    """Yield for each question the likeliest kind of each person, known without their fold."""
+    start = 0
+    for kind, fold in zip(kinds, folds, strict=True):
+        shape = int(fold.max()) + 1, int(kind.max()) + 1
+        mine = scores[:, start : start + shape[0] * shape[1]].reshape(-1, *shape)
+        yield mine[np.arange(kind.size), fold].argmax(axis=1)
+        start += shape[0] * shape[1]

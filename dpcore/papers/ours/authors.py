@@ -25,12 +25,13 @@ from dpcore.attack.language.authors import (
     AnonymousText,
     Authors,
     FoundAuthors,
+    KindAccuracy,
     KnownAuthors,
     follow,
     follow_written,
     joined,
-    predict_kind,
     rank_authors,
+    read_kinds,
     split_documents,
 )
 from dpcore.attack.language.build import is_held_out
@@ -39,7 +40,7 @@ from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.leak import COUNTS, leak
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import StudyError
-from dpcore.learn.classifiers import learner_of
+from dpcore.learn.classifiers import cross_predict, folds_of, learner_of
 from dpcore.learn.corpus import Bags, bags_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.bulk import outputs_at
@@ -261,59 +262,86 @@ def measure_persons(cell: Cell, sources: Sources) -> list[Row]:
     Returns:
         For each ε and number of words (`at`; empty for all) `author place` and `author among`
         (the first `variant`), with those by chance; for each of `KINDS` (`variant`) the share of
-        persons whose kind is named, `kind` (learned from text as it is tested) and `kind from
-        originals`, and `kind by chance`, that of the commonest kind; the share of content words
-        guessed, `word`, and of positions whose word stayed, `nw`.
+        persons whose kind is named: `kind` (by a classifier that learned from text as it is
+        tested), `kind from originals` (it learned from original text), `kind by channel` (naive
+        Bayes through the exact channel, of original text), and `kind by chance`, that of the
+        commonest kind; the share of content words guessed, `word`, and of positions whose word
+        stayed, `nw`.
     """
     lexicon = sources.lexicon(cell.lexicon)
     people = persons(sources.file(cell.data), int(cell.option("comments")))
     bags = bags_of(people.texts, lexicon)
     known, released = split_documents(people.wrote, cell.seed)
-    suspects = KnownAuthors(joined(bags, known), word_frequencies(lexicon))
+    frequency = word_frequencies(lexicon)
+    suspects = KnownAuthors(joined(bags, known), frequency)
     lengths, tops = tuple(cell.option("lengths")), tuple(cell.option("tops"))
     everything = [np.flatnonzero(people.wrote == person) for person in range(suspects.count)]
     originals = joined(bags, everything)
 
-    def kinds(training: Bags, tested: Bags, quantity: str, epsilon: float | None) -> list[Row]:
-        rows = []
-        for name, labels in people.kinds.items():
-            right = predict_kind(
-                learner_of(str(cell.option("learner"))), training, tested, labels, lexicon,
-                seed=cell.seed,
-            )  # fmt: skip
-            where = {
-                "epsilon": epsilon, "variant": name, "learner": cell.option("learner"),
-                "tested_on": CLEAN if epsilon is None else PRIVATE, "count": right.persons,
-            }  # fmt: skip
-            rows.append(row(quantity, right.share, low=right.low, high=right.high, **where))
-            if quantity == "kind":
-                rows.append(row("kind by chance", right.majority, **where))
-        return rows
+    learner = str(cell.option("learner"))
+    folds = {name: folds_of(labels, cell.seed) for name, labels in people.kinds.items()}
 
+    def of_kind(
+        quantity: str, name: str, predicted: IntArray, epsilon: float | None, by: str = ""
+    ) -> Row:
+        right = KindAccuracy.of(predicted, people.kinds[name])
+        return row(
+            quantity, right.share, low=right.low, high=right.high, count=right.persons,
+            variant=name, epsilon=epsilon, learner=by,
+            tested_on=CLEAN if epsilon is None else PRIVATE,
+        )  # fmt: skip
+
+    def classified(quantity: str, training: Bags, tested: Bags, epsilon: float | None) -> list[Row]:
+        return [
+            of_kind(
+                quantity, name,
+                cross_predict(
+                    learner_of(learner), training, tested, labels, folds[name], lexicon.vectors,
+                    cell.generator("learner"),
+                ),
+                epsilon, learner,
+            )
+            for name, labels in people.kinds.items()
+        ]  # fmt: skip
+
+    def by_channel(predicted: Sequence[IntArray], epsilon: float | None) -> list[Row]:
+        named = zip(people.kinds, predicted, strict=True)
+        return [of_kind("kind by channel", name, each, epsilon) for name, each in named]
+
+    asked = originals, list(people.kinds.values()), list(folds.values())
     if not cell.mechanism:
         found = follow_written(suspects, joined(bags, released), lengths)
-        return [*_found_rows(found, tops, None), *kinds(originals, originals, "kind", None)]
+        read_as_written = read_kinds(None, *asked, [originals], (), frequency)[0]
+        commonest = {
+            name: np.full(labels.size, np.bincount(labels).argmax())
+            for name, labels in people.kinds.items()
+        }
+        return [
+            *_found_rows(found, tops, None),
+            *classified("kind", originals, originals, None),
+            *by_channel(read_as_written, None),
+            *(of_kind("kind by chance", *each, None) for each in commonest.items()),
+        ]
     mechanism = sources.mechanism(cell)
     rng = cell.generator("texts")
     outputs = outputs_at(mechanism, rng, bags.inputs(rng), cell.epsilons)
     private = [bags.with_words(column) for column in outputs.T]
-    ranked = follow(
-        open_channel(mechanism),
-        suspects,
-        [joined(text, released) for text in private],
-        cell.epsilons,
-        lengths,
-    )
+    channel = open_channel(mechanism)
+    halves = [joined(text, released) for text in private]
+    ranked = follow(channel, suspects, halves, cell.epsilons, lengths)
+    written = [joined(text, everything) for text in private]
+    read = read_kinds(channel, *asked, written, cell.epsilons, frequency)
     guessed = leak(mechanism, cell.epsilons, COUNTS)
     rows: list[Row] = []
-    for epsilon, text, found, share in zip(cell.epsilons, private, ranked, guessed, strict=True):
-        person = joined(text, everything)
+    for e, epsilon in enumerate(cell.epsilons):
+        share = guessed[e]
         rows += [
             row("word", share.after, epsilon=epsilon, low=share.low, high=share.high),
-            kept((bags, text), epsilon=epsilon),
-            *_found_rows(found, tops, epsilon),
-            *kinds(person, person, "kind", epsilon),
-            *kinds(originals, person, "kind from originals", epsilon),
+            kept((bags, private[e]), epsilon=epsilon),
+            *_found_rows(ranked[e], tops, epsilon),
+            *classified("kind", written[e], written[e], epsilon),
+            *classified("kind from originals", originals, written[e], epsilon),
+            *by_channel(read[e], epsilon),
         ]
     return rows
 
