@@ -236,16 +236,18 @@ def test_who_has_a_word_of_their_own_is_found_at_once() -> None:
 def test_releases_that_teach_nothing_find_authors_by_chance(rng: MakeRng) -> None:
     # Words of k authors drawn by one law: whatever the scores favour, the k events "the author of
     # release t is among the first K of k" are independent given what is known, and their chances
-    # add up to K. Their number is then at most as spread as Bin(k, K/k) (Hoeffding 1956).
+    # add up to K. Their number is then at most as spread as Bin(k, K/k) (Hoeffding 1956). Both tails
+    # of three counts share the false alarm of 10⁻⁶.
     draws, k, n = rng(), 150, len(MANY)
     frequency = draws.dirichlet(np.ones(n))
     documents = words_of(draws, draws.dirichlet(np.full(n, 0.05), k), [60] * k)
     known, mechanism = KnownAuthors(documents, frequency), create("k-ary", MANY)
     outputs = Bags(draws.choice(n, size=40 * k, p=frequency), np.arange(0, 40 * k + 1, 40), n)
     (found,) = follow(open_channel(mechanism), known, [outputs], [4.0])
+    tail = FALSE_ALARM / 6
     for top in (1, 10, 75):
         hits = found.top(top)["share"] * k
-        least, most = binom.ppf([FALSE_ALARM / 6, 1 - FALSE_ALARM / 6], k, top / k)
+        least, most = (binom.ppf(part, k, top / k) for part in (tail, 1 - tail))
         assert least - 1 <= hits <= most + 1
     # At an ε of nearly 0 all authors are tied, and chance is exact.
     (tied,) = follow(open_channel(mechanism), known, [outputs], [1e-13])
@@ -303,8 +305,8 @@ def test_documents_are_split_in_halves_by_the_seed_alone() -> None:
     assert [(len(a), len(b)) for a, b in zip(known, released, strict=True)] == [
         (1, 1), (1, 0), (3, 2),
     ]  # fmt: skip
-    for author, both in enumerate(zip(known, released, strict=True)):
-        assert sorted(np.concatenate(both)) == np.flatnonzero(wrote == author).tolist()
+    for author, halves in enumerate(zip(known, released, strict=True)):
+        assert sorted(np.concatenate(halves)) == np.flatnonzero(wrote == author).tolist()
     again = split_documents(wrote, 5)
     assert all((a == b).all() for a, b in zip(known, again[0], strict=True))
     bags = Bags(np.array([7, 8, 9]), np.array([0, 1, 1, 3]), 10)
