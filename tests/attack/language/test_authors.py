@@ -236,8 +236,8 @@ def test_who_has_a_word_of_their_own_is_found_at_once() -> None:
 def test_releases_that_teach_nothing_find_authors_by_chance(rng: MakeRng) -> None:
     # Words of k authors drawn by one law: whatever the scores favour, the k events "the author of
     # release t is among the first K of k" are independent given what is known, and their chances
-    # add up to K. Their number is then at most as spread as Bin(k, K/k) (Hoeffding 1956). Both tails
-    # of three counts share the false alarm of 10⁻⁶.
+    # add up to K. Their number is then at most as spread as Bin(k, K/k) (Hoeffding 1956). The
+    # tails of three counts share the false alarm of 10⁻⁶.
     draws, k, n = rng(), 150, len(MANY)
     frequency = draws.dirichlet(np.ones(n))
     documents = words_of(draws, draws.dirichlet(np.full(n, 0.05), k), [60] * k)
