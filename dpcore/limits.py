@@ -88,6 +88,7 @@ MAX_ATTACK_OUTPUTS = 10_000  # drawn to estimate how often an attacker is right
 MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
 MAX_AUTHORS = 500  # told apart by their words: a row of all words for each
 MAX_AUTHOR_WORDS = 100  # of each text whose author is looked for, its first ones
+MAX_CURVE_POINTS = 50  # of a learning curve over the words that an author releases
 MAX_ATTACK_SHOWN = 100  # words that are named as the least protected
 MAX_FACTS = 2_000  # annotated in one text
 MAX_FACT_TAGS = 60  # kinds of facts in a file: each is a line of a table

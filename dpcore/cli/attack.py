@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click import Choice, argument, option
+from click import Choice, IntRange, argument, option
 
-from dpcore.attack.language.authors import Authors, beginnings, rank_authors
+from dpcore.arrays import IntArray
+from dpcore.attack.language.authors import (
+    WRITTEN,
+    Authors,
+    FoundAuthors,
+    KnownAuthors,
+    beginnings,
+    check_lengths,
+    follow,
+    follow_written,
+    joined,
+    rank_authors,
+    split_documents,
+)
 from dpcore.attack.language.context import BIGRAM, READERS, context_prior
 from dpcore.attack.language.language import word_frequencies
-from dpcore.attack.language.recovered import TEN, recover
+from dpcore.attack.language.recovered import FREQUENCY, TEN, recover
 from dpcore.attack.leak import READS, STRANGERS
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
@@ -30,8 +44,8 @@ from dpcore.cli.printer import Answer, table
 from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import CorpusError, ParameterError, TextError
-from dpcore.learn.corpus import bags_of
-from dpcore.learn.table import labelled_pairs
+from dpcore.learn.corpus import Bags, bags_of
+from dpcore.learn.table import Table, labelled_pairs
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import (
     MAX_ATTACK_PRIOR_WORDS,
@@ -45,9 +59,10 @@ from dpcore.measure.deniability import check_runs
 from dpcore.measure.pair import Pair
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.additive.additive import SharedDirections
+from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.noise.streams import check_seed
+from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_most
 from dpcore.plots.style import probability_text
 from dpcore.rewrite.redact.redaction import redactor_of
@@ -56,20 +71,27 @@ from dpcore.rewrite.sentence import check_text, draw, prepare
 
 # The part of the command `attack` about the author of a released text.
 
-
 _AUTHORS = (
     "{mechanism:<19}{epsilon:>10.4g|ε}  {attacker:<10}{first:>24|first}{place:>24|place of author}"
 )
+_CURVE = "{mechanism:<19}{epsilon:>10|ε}  {words:>6|words}{authors:>9|authors}{place:>26|place}"
+_TOPS = (1, 10)
+_TOP_WORDS = 10  # of --output
+_AT_ONCE = 8  # ε whose scores are held together
 
 
 def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -> Answer:
     """Answer `attack --authors`."""
     lexicon = asked[0][0].lexicon
+    lengths = curve_lengths(options.curve)
     rows = read_rows(options.authors, options, options.text_column, options.author_column)
+    rows = _one_text_a_row(rows, options.text_column)
     pairs, _, _ = labelled_pairs(rows, options.text_column, options.author_column)
     texts, names = [text for text, _ in pairs], sorted({name for _, name in pairs})
     wrote = np.array([names.index(name) for _, name in pairs], dtype=np.int64)
-    authors = Authors(bags_of(texts, lexicon), wrote, word_frequencies(lexicon))
+    bags = bags_of(texts, lexicon)
+    authors = Authors(bags, wrote, word_frequencies(lexicon))
+    tops = _tops_of(options.top, authors.count)
     tried = beginnings(authors, texts, lexicon, options.first_words, options.texts, options.seed)
     attacks = []
     for mechanism, grid in asked:
@@ -86,19 +108,122 @@ def on_authors(options: Options, asked: Sequence[tuple[Mechanism, list[float]]])
                     "attacker": attacker,
                     "first": ranked.first(attacker),
                     "place": fields.some(ranked.mean(attacker), "mean low high"),
+                    "top": [
+                        {"count": top}
+                        | ranked.within(attacker, top)
+                        | {"chance": top / authors.count}
+                        for top in tops
+                    ],
                 }
                 for attacker in ranked.places
             ]
     sizes = {"authors": authors.count, "texts": len(texts), "tried": len(tried)}
-    return Answer(
+    result = (
         fields.of_lexicon(lexicon)
         | {"seed": options.seed, "reader": options.reader, "first_words": options.first_words}
         | sizes
         # By chance the mean place among n authors is (n + 1)/2.
         | {"chance": {"first": 1 / authors.count, "place": (authors.count + 1) / 2}}
-        | {"attacks": attacks},
-        _author_lines(authors.count, attacks),
+        | {"attacks": attacks}
     )
+    lines = [*_author_lines(authors.count, attacks)]
+    if lengths is not None:
+        curve = _curve(options, asked, bags, wrote, lengths, tops)
+        result |= {"curve": curve}
+        lines += _curve_lines(authors.count, tops, curve)
+    return Answer(result, lines)
+
+
+def curve_lengths(text: str | None) -> tuple[int, ...] | None:
+    """Return the lengths of --curve before the last, all words; None without the option.
+
+    Raises:
+        ParameterError: the text is no list of whole numbers.
+    """
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if parts[-1].lower() == "all":
+        parts.pop()
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise ParameterError(
+            "--curve takes numbers of released words with commas between, such as 25,50,100,all"
+        )
+    return check_lengths([int(part) for part in parts])
+
+
+def _tops_of(given: Sequence[int], authors: int) -> tuple[int, ...]:
+    """Return the first places to count: those of --top, or the usual ones where there are more."""
+    tops = tuple(sorted(set(given or (top for top in _TOPS if top < authors))))
+    if tops[-1] > authors:
+        raise ParameterError(f"--top is at most {authors} for {authors} authors, got {tops[-1]}")
+    return tops
+
+
+def _one_text_a_row(rows: Table, column: str) -> Table:
+    """Return a table with a row for each text, where parquet or JSON has a list of texts in one."""
+    place = rows.place(column)
+    if rows.shape.format not in {"parquet", "jsonl"}:
+        return rows
+    single = [
+        (*row[:place], text, *row[place + 1 :]) for row in rows.rows for text in _listed(row[place])
+    ]
+    if len(single) > MAX_LABELLED_ROWS:
+        raise CorpusError(
+            f"the lists hold more than {MAX_LABELLED_ROWS:,} texts; take a part of the rows"
+        )
+    return replace(rows, rows=tuple(single))
+
+
+def _listed(cell: str) -> list[str]:
+    """Return the texts of a cell, which is JSON where the file has a list."""
+    if cell.startswith("["):
+        try:
+            texts = json.loads(cell)
+        except (ValueError, RecursionError):
+            return [cell]  # a text that begins with a bracket
+        if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+            return texts
+    return [cell]
+
+
+def _curve(
+    options: Options,
+    asked: Sequence[tuple[Mechanism, list[float]]],
+    bags: Bags,
+    wrote: IntArray,
+    lengths: Sequence[int],
+    tops: Sequence[int],
+) -> list[dict[str, Any]]:
+    """Rank the authors of released halves, as they were written and under each mechanism."""
+    known, released = split_documents(wrote, options.seed)
+    suspects = KnownAuthors(joined(bags, known), word_frequencies(asked[0][0].lexicon))
+    halves = joined(bags, released)
+
+    def rows(found: FoundAuthors, **of: Any) -> list[dict[str, Any]]:
+        return [of | point for point in found.rows(tops)]
+
+    blank: dict[str, Any] = {
+        "mechanism": "",
+        "parameters": {},
+        "epsilon": None,
+        "attacker": WRITTEN,
+    }
+    result = rows(follow_written(suspects, halves, lengths), **blank)
+    for mechanism, grid in asked:
+        channel = open_channel(mechanism, progress=options.progress)
+        values = mechanism.check_epsilons(grid).tolist()
+        rng = generator(options.seed, "halves released", mechanism.key)
+        # One noise draw for all ε, as in any experiment here; of a few ε the outputs are held.
+        outputs = outputs_at(mechanism, rng, halves.inputs(rng), values, options.progress)
+        for start in range(0, len(values), _AT_ONCE):
+            some = values[start : start + _AT_ONCE]
+            texts = [halves.with_words(outputs[:, start + e]) for e in range(len(some))]
+            found = follow(channel, suspects, texts, some, lengths, progress=options.progress)
+            for epsilon, each in zip(some, found, strict=True):
+                of = fields.of_settings(mechanism) | {"epsilon": epsilon, "attacker": FREQUENCY}
+                result += rows(each, **of)
+    return result
 
 
 def _author_lines(authors: int, attacks: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -106,17 +231,55 @@ def _author_lines(authors: int, attacks: Sequence[dict[str, Any]]) -> Iterator[s
         f"{authors} authors; by chance the right one is first in {1 / authors:.3f} of the texts, "
         f"and at place {(authors + 1) / 2:g}"
     )
+    more = [top["count"] for top in attacks[0]["top"] if top["count"] > 1]
     yield from table(
-        _AUTHORS,
+        _AUTHORS + "".join(_top_column(count) for count in more),
         [
             row
             | {
                 "first": "{share:.3f} ({low:.3f} to {high:.3f})".format_map(row["first"]),
                 "place": "{mean:.2f} ({low:.2f} to {high:.2f})".format_map(row["place"]),
             }
+            | _top_cells(row)
             for row in attacks
         ],
     )
+
+
+def _curve_lines(
+    authors: int, tops: Sequence[int], curve: Sequence[dict[str, Any]]
+) -> Iterator[str]:
+    chance = ", ".join(f"first {top}: {top / authors:.3f}" for top in tops)
+    yield (
+        "\nhalf of each author's texts known, the other half released; found among the first so "
+        f"many of {authors}, by released words (by chance {chance}):"
+    )
+    yield from table(
+        _CURVE + "".join(_top_column(count) for count in tops),
+        [
+            row
+            | {
+                "mechanism": row["mechanism"] or "as written",
+                "epsilon": "" if row["epsilon"] is None else f"{row['epsilon']:.4g}",
+                "words": row["words"] or "all",
+                "place": "{mean:.1f} ({low:.1f} to {high:.1f})".format_map(row["place"]),
+            }
+            | _top_cells(row)
+            for row in curve
+        ],
+    )
+
+
+def _top_column(count: int) -> str:
+    return f"{{top{count}:>24|first {count}}}"
+
+
+def _top_cells(row: dict[str, Any]) -> dict[str, str]:
+    """Return the cells of `_top_column`."""
+    return {
+        f"top{top['count']}": "{share:.3f} ({low:.3f} to {high:.3f})".format_map(top)
+        for top in row["top"]
+    }
 
 
 _BLANK = "_"
@@ -163,7 +326,14 @@ _RECOVERED = (
     metavar="TEXT",
     help="of --prior context: what stands around the word, with _ in its place",
 )
-@flags.number("--top", 10, "words to name", least=1, most=MAX_DRAWS)
+@option(
+    "--top",
+    type=IntRange(1, MAX_DRAWS),
+    multiple=True,
+    metavar="N",
+    help="of --output: words to name  [default: 10]; of --authors: count the authors found among "
+    "the first N; repeatable  [default: 1 and 10]",
+)
 @flags.number(
     "--outputs",
     None,
@@ -194,12 +364,23 @@ _RECOVERED = (
 @flags.number(
     "--texts", 40, "of --authors: texts that are released", least=2, most=MAX_LABELLED_ROWS
 )
+@option(
+    "--curve",
+    metavar="N,N,…",
+    help="of --authors: half of each author's texts known, the other half released, and the "
+    "authors found after so many released words, such as 25,50,100,all",
+)
 @flags.seed("of whatever is drawn")
 @flags.lexicon
 def attack_command(options: Options) -> Answer:
     """Compute the attacker's gain from one output, about two words, a text or its author."""
     check_runs(options.runs)
     check_seed(options.seed)
+    if options.authors is None:
+        if options.curve is not None:
+            raise ParameterError("--curve is for --authors: name a table of texts and authors")
+        if len(options.top) > 1:
+            raise ParameterError("--top is given once for --output; several are for --authors")
     mechanisms = build_mechanisms(options, options.mechanism)
     grids = epsilons_of_each(options.epsilon, mechanisms)
     asked = list(zip(mechanisms, grids, strict=True))
@@ -347,12 +528,13 @@ def _bayes(
     # A listed word takes a law of its own; a longer prior takes the output's column over all words.
     listed = prior.support.size <= MAX_ATTACK_PRIOR_WORDS
     channel = open_channel(mechanism, prior.support if listed else None, options.progress)
+    (top,) = options.top or (_TOP_WORDS,)
     seen = channel.seen(output)
     for epsilon in epsilons:
         likelihood, guarantee = seen.at(epsilon), mechanism.guarantee(epsilon)
         belief = posterior(likelihood, prior)
-        candidates = belief.rows(lexicon, options.top)
-        for row, candidate in zip(candidates, belief.top(options.top), strict=True):
+        candidates = belief.rows(lexicon, top)
+        for row, candidate in zip(candidates, belief.top(top), strict=True):
             row["bound"] = posterior_bound(lexicon, guarantee, prior, candidate.word)
         more: dict[str, Any] = {}
         # Odds need two words; a list may hold one.

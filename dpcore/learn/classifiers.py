@@ -21,6 +21,7 @@ from dpcore.learn.corpus import Bags
 from dpcore.learn.text_network.classifier import NetworkClassifier, recall
 from dpcore.lexicon.cache import bundled_data
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.noise.streams import generator
 from dpcore.optional import quiet, sklearn, torch
 
 
@@ -152,6 +153,73 @@ def train(
         features = _features(learner, bags, vectors, weighting)
         model = _model(learner, rng).fit(features, labels)
     return Classifier(learner, int(labels.max()) + 1, vectors, weighting, model)
+
+
+FOLDS = 10
+"""Parts of the documents in a cross-validation."""
+
+
+def folds_of(labels: NDArray[np.int64], seed: int, folds: int = FOLDS) -> NDArray[np.int64]:
+    """Deal documents to folds at random, those of each class evenly.
+
+    Args:
+        labels: class of each document, shape (k,).
+        seed: seed of the order.
+        folds: number of folds, 2 to k.
+
+    Returns:
+        The fold of each document, shape (k,).
+
+    Raises:
+        ParameterError: the number of folds is out of range.
+    """
+    if not 2 <= folds <= labels.size:
+        raise ParameterError(f"folds are 2 to the {labels.size} documents, got {folds}")
+    order = generator(seed, "folds").permutation(labels.size)
+    fold = np.empty(labels.size, dtype=np.int64)
+    # Class after class along the order, so that every fold gets its part of each.
+    fold[order[np.argsort(labels[order], kind="stable")]] = np.arange(labels.size) % folds
+    return fold
+
+
+def cross_predict(
+    learner: Learner,
+    training: Bags,
+    tested: Bags,
+    labels: NDArray[np.int64],
+    fold: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Predict the class of each document by a classifier that was trained on the other folds.
+
+    Args:
+        learner: its settings.
+        training: documents to learn from, such as original texts.
+        tested: documents to predict, such as private forms of the same texts in the same order.
+        labels: class of each, 0 to m − 1, shape (k,).
+        fold: fold of each, from `folds_of`, shape (k,).
+        vectors: public word vectors, shape (n, d).
+        rng: as for `train`.
+
+    Returns:
+        Shape (k,).
+
+    Raises:
+        CorpusError: the numbers of documents differ, or one class only is left to learn from.
+        MissingPackageError: scikit-learn is not installed.
+    """
+    if not len(training) == len(tested) == labels.size == fold.size:
+        raise CorpusError(
+            "each document to learn from needs one to predict, a label and a fold, got "
+            f"{len(training):,}, {len(tested):,}, {labels.size:,} and {fold.size:,}"
+        )
+    predicted = np.empty(labels.size, dtype=np.int64)
+    for number in np.unique(fold).tolist():
+        others, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        model = train(learner, training.part(others), labels[others], vectors, rng)
+        predicted[held] = model.predict(tested.part(held))
+    return predicted
 
 
 def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weighting: Any) -> Any:

@@ -45,6 +45,7 @@ EXPERIMENTS = _by_name(
     *benchmark.STUDIES,
     *reader.STUDIES,
     authors.STUDY,
+    authors.PERSONS,
     writers.STUDY,
 )
 """Experiments by name, in display order."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcore.attack.language.context import context_prior
@@ -12,7 +13,7 @@ from dpcore.attack.language.recovered import recover
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.two_words import compare
 from dpcore.cli import main as cli
-from dpcore.cli.attack import prior_of
+from dpcore.cli.attack import _listed, curve_lengths, prior_of
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.additive.additive import SharedDirections
@@ -215,9 +216,111 @@ def test_who_wrote_what_is_released(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "3 authors; by chance the right one is first in 0.333" in capsys.readouterr().out
 
 
+def followed(capsys: pytest.CaptureFixture[str], file: Path, *more: str) -> dict[str, Any]:
+    asked = ["--curve", "3,8,all", "--top", "2", "--top", "1", "--texts", "2", *more]
+    assert cli.main(authors_asked(file, *asked, "--json")) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_authors_found_by_released_halves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = table_of_authors(tmp_path)
+    answer = followed(capsys, file)
+    for row in answer["attacks"]:
+        first, second = row["top"]
+        assert (first["count"], second["count"]) == (1, 2)
+        assert first["share"] == row["first"]["share"] <= second["share"]
+        assert second["chance"] == pytest.approx(2 / 3)
+    curve = {(row["mechanism"], row["epsilon"], row["words"]): row for row in answer["curve"]}
+    assert [row["attacker"] for row in answer["curve"]] == ["written"] * 3 + ["frequency"] * 6
+    assert {words for _, _, words in curve} == {3, 8, None}
+    for row in curve.values():  # of carl nothing is released
+        assert row["authors"] == 2
+        assert 1 <= row["place"]["low"] <= row["place"]["mean"] <= row["place"]["high"] <= 3
+    every = curve["k-ary.v1", 40.0, None], curve["", None, None]
+    assert every[0]["top"] == every[1]["top"]  # every word stays at this ε
+    assert every[0]["parameters"] == {}
+    assert cli.main(authors_asked(file, "--curve", "3", "--top", "2", "--texts", "2")) == 0
+    printed = capsys.readouterr().out
+    assert "by released words (by chance first 2: 0.667)" in printed
+    assert printed.count("as written") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["parquet", "jsonl"])
+def test_texts_of_an_author_in_a_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: str
+) -> None:
+    flat = pd.read_csv(table_of_authors(tmp_path))
+    lists = flat.groupby("author")["text"].agg(list).reset_index()
+    file = tmp_path / f"posts.{end}"
+    if end == "parquet":
+        lists.to_parquet(file)
+    else:
+        lists.to_json(file, orient="records", lines=True)
+    rows = flat.sort_values("author", kind="stable")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    assert followed(capsys, file) == followed(capsys, tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts"),
+    [
+        ('["a b", "c"]', ["a b", "c"]),
+        ("[sic] a b", ["[sic] a b"]),
+        ("[1, 2]", ["[1, 2]"]),
+        ("[]", ["[]"]),
+        ('["a", 2]', ['["a", 2]']),
+        ("[" * 100_000, ["[" * 100_000]),
+        ("", [""]),
+    ],
+)
+def test_a_cell_is_a_list_only_if_all_of_it_are_texts(cell: str, texts: list[str]) -> None:
+    assert _listed(cell) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        (None, None), ("all", ()), ("50,25, all", (25, 50)), ("3,3", (3,)), ("7", (7,)),
+    ],
+)  # fmt: skip
+def test_the_points_of_a_curve(text: str | None, lengths: tuple[int, ...] | None) -> None:
+    assert curve_lengths(text) == lengths
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "all,5", "5,,6", "-5", "5.5", "five", "٣", "1e3", "nan", "9" * 30]
+)
+def test_curves_of_nonsense_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    assert cli.main(authors_asked(table_of_authors(tmp_path), f"--curve={text}")) == 2
+    assert "commas between, such as 25,50,100,all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--words", "monday,garage", "--curve", "5"], "--curve is for --authors"),
+        (["--output", "garage", "--top", "1", "--top", "2"], "several are for --authors"),
+        (["--output", "garage", "--top", "0"], "--top"),
+    ],
+)
+def test_options_of_authors_elsewhere(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert cli.main(["attack", *arguments, "--mechanism", "k-ary", "--epsilon", "3"]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("column", "more", "message"),
     [
+        ("author", ("--top", "4"), "at most 3 for 3 authors, got 4"),
+        ("author", ("--curve", "0"), "1 word or more, got 0"),
         ("who", (), "there is no column 'author' in the table; it has 2"),
         ("author", ("--author-column", "text"), "two different columns"),
         ("author", ("--first-words", "101"), "100"),

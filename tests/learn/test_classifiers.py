@@ -14,6 +14,8 @@ from dpcore.learn.classifiers import (
     Learner,
     averaged,
     bundled_network,
+    cross_predict,
+    folds_of,
     learner_of,
     network_path,
     train,
@@ -133,3 +135,37 @@ def test_refusals(rng: MakeRng, uninstalled: Uninstall) -> None:
     uninstalled("sklearn")
     with pytest.raises(MissingPackageError, match="scikit-learn; install"):
         train(Learner(), bags, np.arange(10) % 2, LEXICON.vectors, rng())
+
+
+def test_folds_hold_an_even_part_of_each_class(rng: MakeRng) -> None:
+    labels = np.repeat([0, 1, 2], [40, 23, 7])
+    fold = folds_of(labels, seed=3, folds=5)
+    for label in range(3):
+        sizes = np.bincount(fold[labels == label], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+    assert np.bincount(fold).tolist() == [14] * 5
+    assert (fold == folds_of(labels, seed=3, folds=5)).all()
+    assert (fold != folds_of(labels, seed=4, folds=5)).any()
+    for folds in (1, 71):
+        with pytest.raises(ParameterError, match=f"2 to the 70 documents, got {folds}"):
+            folds_of(labels, 0, folds)
+
+
+@pytest.mark.slow
+def test_each_document_is_predicted_by_the_others(rng: MakeRng) -> None:
+    draws, learner = rng(), LEARNERS["averaged"]
+    labels = np.arange(80) % 2
+    bags = texts(draws, labels)
+    fold = folds_of(labels, seed=0, folds=4)
+    predicted = cross_predict(learner, bags, bags, labels, fold, LEXICON.vectors, draws)
+    for number in range(4):
+        others, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        model = train(learner, bags.part(others), labels[others], LEXICON.vectors, draws)
+        assert (predicted[held] == model.predict(bags.part(held))).all()
+    # What is read may differ from what was learned from: here the classes are exchanged.
+    swapped = texts(draws, 1 - labels)
+    turned = cross_predict(learner, bags, swapped, labels, fold, LEXICON.vectors, draws)
+    assert (turned == labels).mean() < 0.5 < (predicted == labels).mean()
+    rest = bags.part(np.arange(79))
+    with pytest.raises(CorpusError, match="got 80, 79, 80 and 80"):
+        cross_predict(learner, bags, rest, labels, fold, LEXICON.vectors, draws)

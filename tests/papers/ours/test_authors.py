@@ -1,19 +1,36 @@
 """Study of authorship: its passages come from documents that no model was trained on."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcore.attack.language.authors import WRITTEN, rank_authors
 from dpcore.attack.language.context import BIGRAM, WORDS
 from dpcore.attack.language.recovered import FREQUENCY
 from dpcore.attack.output.channel import open_channel
+from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.papers.ours.authors import PASSAGE, PASSAGES, STUDY, _passages, blogs
+from dpcore.papers.ours.authors import (
+    _CONTINENTS,
+    COMMENTS,
+    KINDS,
+    LENGTHS,
+    PASSAGE,
+    PASSAGES,
+    PERSONS,
+    STUDY,
+    _passages,
+    blogs,
+    measure_persons,
+    persons,
+)
 from dpcore.papers.ours.reader import LEVELS
 from dpcore.study.recorded import Recorded, read_recorded
+from dpcore.study.runner import gather
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +76,82 @@ def test_a_row_of_the_record_comes_out_again(data_dir: Path, record: Recorded) -
     recorded = rows[(rows["quantity"] == "author place") & (rows["epsilon"] == epsilon)]
     for name, value in zip(recorded["variant"], recorded["value"], strict=True):
         assert ranked.mean(name).mean == pytest.approx(value, abs=1e-3)
+
+
+# Persons: authors found by all that they release, and kinds of person.
+
+
+@pytest.fixture(scope="module")
+def found() -> Recorded:
+    return read_recorded(PERSONS.name)
+
+
+def test_a_country_has_one_continent() -> None:
+    countries = [name for names in _CONTINENTS.values() for name in names.split(", ")]
+    assert len(set(countries)) == len(countries)
+
+
+def test_persons_have_enough_comments_and_their_kinds(data_dir: Path) -> None:
+    (file,) = PERSONS.plan.data
+    people = persons(data_dir / file, COMMENTS)
+    sizes = np.bincount(people.wrote)
+    assert (sizes.size, sizes.min()) == (261, COMMENTS)
+    assert len(people.texts) == sizes.sum()
+    assert list(people.kinds) == list(KINDS)
+    counts = [np.bincount(kinds).tolist() for kinds in people.kinds.values()]
+    assert [(len(each), sum(each)) for each in counts] == [(2, 261), (3, 261), (6, 261)]
+    assert str(261) in PERSONS.sizes
+
+
+def made_up(folder: Path, country: str = "Peru") -> Path:
+    facts = {"sex": "male", "age": 30, "city_country": f"Lima, {country}"}
+    file = folder / "persons.parquet"
+    people = {"comments": [["a", "b"]], "attributes": [json.dumps(facts)]}
+    pd.DataFrame(people).to_parquet(file)
+    return file
+
+
+def test_a_country_that_is_not_listed_is_refused(tmp_path: Path) -> None:
+    assert persons(made_up(tmp_path), 2).texts == ("a", "b")
+    with pytest.raises(StudyError, match="1 persons live in a country whose continent") as refused:
+        persons(made_up(tmp_path, "Atlantis"), 2)
+    assert "Atlantis" not in str(refused.value)
+
+
+def test_the_record_of_persons_is_of_the_plan(found: Recorded) -> None:
+    table = found.table
+    for (label, _), rows in table.groupby(["label", "epsilon"], dropna=False):
+        places = rows[rows["quantity"] == "author place"]
+        assert places["at"].fillna(-1).tolist() == [*LENGTHS, -1]
+        assert (np.diff(places["count"][:-1]) <= 0).all()  # fewer released so many words
+        assert places["count"].iloc[-1] == 261
+        among = rows[rows["quantity"] == "author among"]
+        first, ten = (among[among["variant"] == top]["value"].to_numpy() for top in ("1", "10"))
+        assert (first <= ten).all()
+        kinds = rows[rows["quantity"] == "kind by channel"]
+        assert kinds["variant"].tolist() == list(KINDS)
+        originals = rows[rows["quantity"] == "kind from originals"]
+        assert len(originals) == (0 if label == "as written" else len(KINDS))
+    ends = table.dropna(subset=["low", "high"])
+    assert ((ends["low"] <= ends["value"]) & (ends["value"] <= ends["high"])).all()
+
+
+def test_at_a_tenth_of_the_words_authors_are_found_more_often_than_by_chance(
+    found: Recorded,
+) -> None:
+    table = found.table
+    among = table[(table["quantity"] == "author among") & (table["variant"] == "10")]
+    every = among[among["at"].isna() & among["epsilon"].notna()]
+    assert (every["low"] > 10 / 261).all()
+
+
+@pytest.mark.full
+def test_a_row_of_persons_comes_out_again(data_dir: Path, tmp_path: Path, found: Recorded) -> None:
+    plan = PERSONS.plan
+    (file,), (name,) = plan.data, plan.lexicons
+    sources = gather(plan, tmp_path, lexicons={name: load()}, files={file: data_dir / file})
+    (cell,) = (cell for cell in plan.cells() if cell.label == "as written")
+    rows = pd.DataFrame(measure_persons(cell, sources))
+    recorded = found.table[found.table["label"] == "as written"]
+    assert rows["quantity"].tolist() == recorded["quantity"].tolist()
+    assert rows["value"].to_numpy() == pytest.approx(recorded["value"].to_numpy(), abs=0.01)
