@@ -1,4 +1,4 @@
-"""Commands `attack` (words, one output, a whole text, its author) and `persons` (their facts)."""
+"""Command `attack`: on words, on one output, on a whole text, and on its author."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click import Choice, IntRange, argument, option
+from click import Choice, IntRange, option
 
 from dpcore.arrays import IntArray
 from dpcore.attack.language.authors import (
@@ -29,21 +29,18 @@ from dpcore.attack.language.authors import (
 from dpcore.attack.language.context import BIGRAM, READERS, context_prior
 from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.language.recovered import FREQUENCY, TEN, recover
-from dpcore.attack.leak import READS, STRANGERS
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
 from dpcore.attack.output.posterior import posterior, posterior_bound, worst_odds
 from dpcore.attack.output.prior import Prior, parse_prior
 from dpcore.attack.output.success import overall_success
 from dpcore.attack.output.two_words import Comparison, compare
-from dpcore.attack.persons import NOT_MEASURED, FactsLeft, facts_left
-from dpcore.attack.trade.ground import BAYES
 from dpcore.cli import fields, flags
-from dpcore.cli.construction import build_mechanisms, epsilons_of_each, load_lexicon
+from dpcore.cli.construction import build_mechanisms, epsilons_of_each
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.errors import CorpusError, ParameterError, TextError
+from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.corpus import Bags, bags_of
 from dpcore.learn.table import Table, labelled_pairs
 from dpcore.lexicon.lexicon import Lexicon
@@ -51,8 +48,6 @@ from dpcore.limits import (
     MAX_ATTACK_PRIOR_WORDS,
     MAX_AUTHOR_WORDS,
     MAX_DRAWS,
-    MAX_FILE_CHARACTERS,
-    MAX_FILE_TOKENS,
     MAX_LABELLED_ROWS,
 )
 from dpcore.measure.deniability import check_runs
@@ -65,9 +60,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_most
 from dpcore.plots.style import probability_text
-from dpcore.rewrite.redact.redaction import redactor_of
-from dpcore.rewrite.redact.spans import parse_facts
-from dpcore.rewrite.sentence import check_text, draw, prepare
+from dpcore.rewrite.sentence import draw, prepare
 
 # The part of the command `attack` about the author of a released text.
 
@@ -616,169 +609,3 @@ def _output_lines(row: dict[str, Any]) -> Iterator[str]:
             f"  right over all outputs: {overall['value']:.4f} "
             f"({'all outputs' if overall['exact'] else how}); blind: {overall['blind']:.3g}"
         )
-
-
-# The command `persons`: facts about persons that a release leaves, and that someone guesses.
-
-
-_RELEASE = (
-    "{release:<30.29}{left:>24|facts left}{guessed:>24|guessed}{apart:>24|told apart}"
-    "{persons_left:>24|persons: one left}{persons_guessed:>24|one guessed}"
-)
-_BY_TAG = (
-    "  {tag:<26.25}{annotated:>9,|annotated}{facts:>9,|in text}{outside:>9,|outside}"
-    "{left:>24|left}{guessed:>24|guessed}{before:>8|before}{apart:>24|told apart}"
-)
-
-
-@command("persons")
-@argument("file", type=Path, metavar="FILE")
-@option(
-    "--facts",
-    required=True,
-    metavar="COLUMN",
-    help="the column of annotated facts, as JSON: persons with facts (tag and keyword), or spans "
-    "(start, end, entity_type)",
-)
-@option("--text-column", default="text", metavar="NAME", help="the column of texts")
-@option("--mechanism", multiple=True, help="a name from `mechanisms`; repeatable")
-@option(
-    "--epsilon",
-    multiple=True,
-    metavar="[MECHANISM=]VALUES",
-    help=f"a number, {flags.EPSILON_VALUES}; MECHANISM=VALUES for one of several mechanisms; "
-    "repeatable",
-)
-@option(
-    "--redact",
-    multiple=True,
-    metavar="NAME",
-    help="rules, or entities (an optional package): alone, and before each mechanism; repeatable",
-)
-@option(
-    "--stranger",
-    default=STRANGERS[0],
-    type=Choice(STRANGERS),
-    help="who guesses: counts knows how common content words are, counts-all function words too, "
-    "equal takes all for equally likely, reads reads on through the text",
-)
-@flags.number("--draws", 100, "rewritings, where a share is drawn", least=2, most=MAX_DRAWS)
-@flags.settings
-@flags.lexicon
-@reading_options
-@flags.seed("of what is drawn")
-def persons_command(options: Options) -> Answer:
-    """Measure which facts about persons a release leaves, and which someone guesses."""
-    check_seed(options.seed)
-    if not (options.mechanism or options.redact):
-        raise ParameterError("give --mechanism with --epsilon, --redact, or both")
-    if options.epsilon and not options.mechanism:
-        raise ParameterError("--epsilon is of a mechanism: give --mechanism too")
-    for name in options.redact:
-        redactor_of(name)  # refuses a wrong name before the file is read
-    table_read = read_rows(options.file, options, options.text_column, options.facts)
-    if table_read.place(options.text_column) == table_read.place(options.facts):
-        raise ParameterError("texts and facts must stand in two different columns")
-    texts = []
-    rows = zip(
-        table_read.column(options.text_column), table_read.column(options.facts), strict=True
-    )
-    for number, (text, cell) in enumerate(rows, start=1):
-        try:
-            parsed = parse_facts(text, cell)
-            if text.strip() or parsed.facts:
-                check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
-                texts.append(parsed)
-        except (CorpusError, TextError) as error:
-            raise type(error)(f"row {number:,} of the table: {error}") from None
-    if not any(fact.spans for each in texts for fact in each.facts):
-        raise CorpusError(
-            f"no annotated fact of the {len(texts):,} texts stands in its text word for word, so "
-            "there is nothing to measure; is --text-column the text that was annotated?"
-        )
-    mechanisms = build_mechanisms(options, options.mechanism) if options.mechanism else []
-    lexicon = mechanisms[0].lexicon if mechanisms else load_lexicon(options)
-    grids = epsilons_of_each(options.epsilon, mechanisms)
-    how = fields.some(options, "stranger draws seed progress")
-    releases: list[tuple[Mechanism | None, list[float]]] = [(None, [])] if options.redact else []
-    results = [
-        (result, mechanism)
-        for mechanism, grid in [*releases, *zip(mechanisms, grids, strict=True)]
-        for result in facts_left(
-            texts,
-            lexicon,
-            mechanism,
-            grid,
-            redactors=list(dict.fromkeys(([""] if mechanism else []) + list(options.redact))),
-            **how,
-        )
-    ]
-    return Answer(
-        fields.of_lexicon(lexicon)
-        | fields.some(options, "seed draws")
-        | {"not_measured": list(NOT_MEASURED)}
-        | {
-            "rows": [
-                result.to_dict()
-                | ({"parameters": None} if mechanism is None else fields.of_settings(mechanism))
-                for result, mechanism in results
-            ]
-        },
-        _person_lines([result for result, _ in results]),
-    )
-
-
-def _person_lines(results: Sequence[FactsLeft]) -> Iterator[str]:
-    first = results[0]
-    every = first.tags[0]
-    yield (
-        f"{first.texts:,} texts, {every.annotated:,} annotated facts; {every.facts:,} stand in "
-        f"their texts word for word, of {first.persons:,} persons, {every.outside:,} of them with "
-        "a word outside the vocabulary, which no mechanism lets pass"
-    )
-    yield from (f"Not measured: {what}." for what in NOT_MEASURED)
-    yield ""
-    yield from table(
-        _RELEASE,
-        [
-            {
-                "release": _release(result),
-                **_shares(result.tags[0], "left guessed apart", result),
-                **_shares(result, "persons_left persons_guessed", result),
-            }
-            for result in results
-        ],
-    )
-    for result in results:
-        yield f"\n{_release(result)}; guessed by {result.stranger}"
-        yield from table(
-            _BY_TAG,
-            [
-                {
-                    **fields.some(row, "annotated facts outside"),
-                    "tag": row.tag or "all",
-                    "before": "" if row.before is None else f"{row.before:.3f}",
-                    **_shares(row, "left guessed apart", result),
-                }
-                for row in result.tags
-            ],
-        )
-
-
-def _release(result: FactsLeft) -> str:
-    """Name a release in a few words."""
-    mechanism = result.mechanism and f"{result.mechanism} ε={result.epsilon:.4g}"
-    return " + ".join(filter(None, (result.redactor, mechanism)))
-
-
-def _shares(row: Any, names: str, result: FactsLeft) -> dict[str, str]:
-    """Write shares with their intervals; a lower bound carries its sign."""
-    texts = {}
-    for name, share in fields.some(row, names).items():
-        least = name.endswith("guessed") and result.attacker not in (BAYES, READS)
-        texts[name] = (
-            ""
-            if share is None
-            else (f"{'≥' if least else ''}{share.value:.3f} ({share.low:.3f} to {share.high:.3f})")
-        )
-    return texts

@@ -45,7 +45,7 @@ COMMANDS = Commands(
         ),
         "audit": ("audit", "Audit a mechanism, a function, a published claim, or all claims."),
         "attack": ("attack", "Attack one output, a pair of words, a text or its author."),
-        "persons": ("attack", "Measure which facts about persons a release leaves."),
+        "persons": ("texts", "Measure which facts about persons a release leaves."),
         "language": ("language", "Describe and rebuild the language model of the attackers."),
         "utility": ("study", "Train classifiers on private text, ours or yours."),
         "robust": ("robust", "Certify and attack classifiers whose input words change."),

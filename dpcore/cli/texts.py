@@ -1,16 +1,20 @@
-"""Commands on whole texts: `rewrite`, `redact`, `write` and `compose`."""
+"""Commands on whole texts: `rewrite`, `redact`, `write`, `compose` and `persons`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click import Choice, option
+from click import Choice, argument, option
 
 from dpcore import __version__
 from dpcore.arrays import IntArray
+from dpcore.attack.leak import READS, STRANGERS
+from dpcore.attack.persons import NOT_MEASURED, FactsLeft, facts_left
+from dpcore.attack.trade.ground import BAYES
 from dpcore.audit.composition import (
     TEXT_DELTA,
     Composition,
@@ -19,11 +23,16 @@ from dpcore.audit.composition import (
 )
 from dpcore.audit.document import document_losses
 from dpcore.cli import fields, flags
-from dpcore.cli.construction import build_mechanism
+from dpcore.cli.construction import (
+    build_mechanism,
+    build_mechanisms,
+    epsilons_of_each,
+    load_lexicon,
+)
 from dpcore.cli.printer import Answer, table
-from dpcore.cli.reading import read_text
+from dpcore.cli.reading import read_rows, read_text, reading_options
 from dpcore.cli.shell import Options, command, one_of
-from dpcore.errors import ParameterError
+from dpcore.errors import CorpusError, ParameterError, TextError
 from dpcore.lexicon.neighbours import ApproximateIndex
 from dpcore.limits import (
     MAX_DRAWS,
@@ -33,12 +42,13 @@ from dpcore.limits import (
     MAX_WRITTEN_TOKENS,
 )
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.noise.streams import generator
+from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_most
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
-from dpcore.rewrite.redact.redaction import NO_PROMISE, Redaction, redact
+from dpcore.rewrite.redact.redaction import NO_PROMISE, Redaction, redact, redactor_of
+from dpcore.rewrite.redact.spans import parse_facts
 from dpcore.rewrite.rewritten import Rewrite
-from dpcore.rewrite.sentence import Sentence, draw, prepare, release
+from dpcore.rewrite.sentence import Sentence, check_text, draw, prepare, release
 from dpcore.rewrite.write.scores import FORMS
 from dpcore.rewrite.write.writers import WRITERS, Writing, write
 
@@ -422,3 +432,169 @@ def _outwards(row: dict[str, float]) -> dict[str, float | str]:
     """Return a row as it is printed: both are upper bounds."""
     ends = at_most(row["total_epsilon"]), at_most(row["delta"], 3)
     return {**row, "total_epsilon": ends[0], "delta": ends[1]}
+
+
+# The command `persons`: facts about persons that a release leaves, and that someone guesses.
+
+
+_RELEASE = (
+    "{release:<30.29}{left:>24|facts left}{guessed:>24|guessed}{apart:>24|told apart}"
+    "{persons_left:>24|persons: one left}{persons_guessed:>24|one guessed}"
+)
+_BY_TAG = (
+    "  {tag:<26.25}{annotated:>9,|annotated}{facts:>9,|in text}{outside:>9,|outside}"
+    "{left:>24|left}{guessed:>24|guessed}{before:>8|before}{apart:>24|told apart}"
+)
+
+
+@command("persons")
+@argument("file", type=Path, metavar="FILE")
+@option(
+    "--facts",
+    required=True,
+    metavar="COLUMN",
+    help="the column of annotated facts, as JSON: persons with facts (tag and keyword), or spans "
+    "(start, end, entity_type)",
+)
+@option("--text-column", default="text", metavar="NAME", help="the column of texts")
+@option("--mechanism", multiple=True, help="a name from `mechanisms`; repeatable")
+@option(
+    "--epsilon",
+    multiple=True,
+    metavar="[MECHANISM=]VALUES",
+    help=f"a number, {flags.EPSILON_VALUES}; MECHANISM=VALUES for one of several mechanisms; "
+    "repeatable",
+)
+@option(
+    "--redact",
+    multiple=True,
+    metavar="NAME",
+    help="rules, or entities (an optional package): alone, and before each mechanism; repeatable",
+)
+@option(
+    "--stranger",
+    default=STRANGERS[0],
+    type=Choice(STRANGERS),
+    help="who guesses: counts knows how common content words are, counts-all function words too, "
+    "equal takes all for equally likely, reads reads on through the text",
+)
+@flags.number("--draws", 100, "rewritings, where a share is drawn", least=2, most=MAX_DRAWS)
+@flags.settings
+@flags.lexicon
+@reading_options
+@flags.seed("of what is drawn")
+def persons_command(options: Options) -> Answer:
+    """Measure which facts about persons a release leaves, and which someone guesses."""
+    check_seed(options.seed)
+    if not (options.mechanism or options.redact):
+        raise ParameterError("give --mechanism with --epsilon, --redact, or both")
+    if options.epsilon and not options.mechanism:
+        raise ParameterError("--epsilon is of a mechanism: give --mechanism too")
+    for name in options.redact:
+        redactor_of(name)  # refuses a wrong name before the file is read
+    table_read = read_rows(options.file, options, options.text_column, options.facts)
+    if table_read.place(options.text_column) == table_read.place(options.facts):
+        raise ParameterError("texts and facts must stand in two different columns")
+    texts = []
+    rows = zip(
+        table_read.column(options.text_column), table_read.column(options.facts), strict=True
+    )
+    for number, (text, cell) in enumerate(rows, start=1):
+        try:
+            parsed = parse_facts(text, cell)
+            if text.strip() or parsed.facts:
+                check_text(text, max_characters=MAX_FILE_CHARACTERS, max_tokens=MAX_FILE_TOKENS)
+                texts.append(parsed)
+        except (CorpusError, TextError) as error:
+            raise type(error)(f"row {number:,} of the table: {error}") from None
+    if not any(fact.spans for each in texts for fact in each.facts):
+        raise CorpusError(
+            f"no annotated fact of the {len(texts):,} texts stands in its text word for word, so "
+            "there is nothing to measure; is --text-column the text that was annotated?"
+        )
+    mechanisms = build_mechanisms(options, options.mechanism) if options.mechanism else []
+    lexicon = mechanisms[0].lexicon if mechanisms else load_lexicon(options)
+    grids = epsilons_of_each(options.epsilon, mechanisms)
+    how = fields.some(options, "stranger draws seed progress")
+    releases: list[tuple[Mechanism | None, list[float]]] = [(None, [])] if options.redact else []
+    results = [
+        (result, mechanism)
+        for mechanism, grid in [*releases, *zip(mechanisms, grids, strict=True)]
+        for result in facts_left(
+            texts,
+            lexicon,
+            mechanism,
+            grid,
+            redactors=list(dict.fromkeys(([""] if mechanism else []) + list(options.redact))),
+            **how,
+        )
+    ]
+    return Answer(
+        fields.of_lexicon(lexicon)
+        | fields.some(options, "seed draws")
+        | {"not_measured": list(NOT_MEASURED)}
+        | {
+            "rows": [
+                result.to_dict()
+                | ({"parameters": None} if mechanism is None else fields.of_settings(mechanism))
+                for result, mechanism in results
+            ]
+        },
+        _person_lines([result for result, _ in results]),
+    )
+
+
+def _person_lines(results: Sequence[FactsLeft]) -> Iterator[str]:
+    first = results[0]
+    every = first.tags[0]
+    yield (
+        f"{first.texts:,} texts, {every.annotated:,} annotated facts; {every.facts:,} stand in "
+        f"their texts word for word, of {first.persons:,} persons, {every.outside:,} of them with "
+        "a word outside the vocabulary, which no mechanism lets pass"
+    )
+    yield from (f"Not measured: {what}." for what in NOT_MEASURED)
+    yield ""
+    yield from table(
+        _RELEASE,
+        [
+            {
+                "release": _release(result),
+                **_shares(result.tags[0], "left guessed apart", result),
+                **_shares(result, "persons_left persons_guessed", result),
+            }
+            for result in results
+        ],
+    )
+    for result in results:
+        yield f"\n{_release(result)}; guessed by {result.stranger}"
+        yield from table(
+            _BY_TAG,
+            [
+                {
+                    **fields.some(row, "annotated facts outside"),
+                    "tag": row.tag or "all",
+                    "before": "" if row.before is None else f"{row.before:.3f}",
+                    **_shares(row, "left guessed apart", result),
+                }
+                for row in result.tags
+            ],
+        )
+
+
+def _release(result: FactsLeft) -> str:
+    """Name a release in a few words."""
+    mechanism = result.mechanism and f"{result.mechanism} ε={result.epsilon:.4g}"
+    return " + ".join(filter(None, (result.redactor, mechanism)))
+
+
+def _shares(row: Any, names: str, result: FactsLeft) -> dict[str, str]:
+    """Write shares with their intervals; a lower bound carries its sign."""
+    texts = {}
+    for name, share in fields.some(row, names).items():
+        least = name.endswith("guessed") and result.attacker not in (BAYES, READS)
+        texts[name] = (
+            ""
+            if share is None
+            else (f"{'≥' if least else ''}{share.value:.3f} ({share.low:.3f} to {share.high:.3f})")
+        )
+    return texts
