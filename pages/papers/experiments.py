@@ -176,11 +176,11 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("trade-off", "tradeoff", "", {}),
     ("leak", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
-    ("persons-facts", "attacker", "", {"view": "A person"}),
+    ("persons-facts", "rewrite", "", {"redactors": "rules"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("authors", "attacker", "", {"view": "A sentence"}),
-    ("persons-authors", "attacker", "", {"view": "A person"}),
+    ("persons-authors", "attacker", "", {"view": "A sentence"}),
     # Every name begins with "", so this one is last.
     ("", "deniability", "study", {"part": "The papers' figures"}),
 )
