@@ -49,7 +49,9 @@ HEADINGS = (
 """Columns of tables that the engine names, or a page for a file."""
 
 DRAWN = (
-    "1×: learns nothing", "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
+    "1×: learns nothing", "as written", "authors found, of 100",
+    "released words of each author", "{number} of 100 content words guessed",
+    "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
     "accuracy", "accuracy that is certain", "always the largest class", "another word",
     "attacker's AUC (0.5: guessing)", "augmented", "best protected", "certified accuracy",
     "certified size L of this picture", "certified training", "changed words",

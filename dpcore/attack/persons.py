@@ -62,11 +62,7 @@ from dpcore.errors import CorpusError, ParameterError
 from dpcore.learn.intervals import ratio_of_sums, student_quantile
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.limits import (
-    MAX_DRAWS,
-    MAX_FACT_TAGS,
-    MAX_FACT_VALUES,
-)
+from dpcore.limits import MAX_DRAWS, MAX_FACT_TAGS, MAX_FACT_VALUES
 from dpcore.mechanisms.bulk import WordCache, outputs_at
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
@@ -503,6 +499,7 @@ def facts_left(
     *,
     redactors: Sequence[str] = ("",),
     stranger: str | Prior = COUNTS,
+    guesses: Sequence[Guesses] | None = None,
     draws: int = 100,
     seed: int = 0,
     progress: Progress = silent,
@@ -517,6 +514,7 @@ def facts_left(
         redactors: names of redactors (`dpcore.rewrite.redact.redaction.REDACTORS`), each of which
             hides words first in a release of its own; "" for none.
         stranger: of `dpcore.attack.leak.STRANGERS`, or a prior. `reads` needs an exact law.
+        guesses: of this stranger at each ε, from `guesses_at`, if they are known already.
         draws: rewritings of each fact, where a share has to be drawn.
         seed: of these draws, and of the texts that `reads` reads.
         progress: called with (stage, done, all).
@@ -565,6 +563,10 @@ def facts_left(
     reading: _Reading | None = None
     if who.name == READS:
         reading = _Reading(mechanism, values, next(iter(releases.values())), seed, progress)
+    elif guesses is not None:
+        if len(guesses) != values.size:
+            raise ParameterError(f"guesses at each of {values.size} ε are needed")
+        found = list(guesses)
     else:
         found = list(guesses_at(mechanism, values, who.prior, seed=seed, progress=progress))
     results = []

@@ -8,6 +8,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
+from pages.attacker.person_view import person_view
 from pages.attacker.scene import AttackerScene, defined_steps
 from pages.attacker.sentence_view import budget_view, sentence_view
 from pages.shared.dial import group_of
@@ -17,10 +18,11 @@ from pages.shared.link import tabs
 from pages.shared.messages import inform
 
 OPEN_VIEW = "view"
-OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
+OUTPUT, GAME, SENTENCE, PERSON, BUDGET, EXPOSED = (
     later("One output"),
     later("Guess the word"),
     later("A sentence"),
+    later("A person"),
     later("Budget"),
     later("Least protected"),
 )
@@ -28,6 +30,7 @@ _VIEWS = {
     OUTPUT: output_view,
     GAME: game_view,
     SENTENCE: sentence_view,
+    PERSON: person_view,
     BUDGET: budget_view,
     EXPOSED: exposed_view,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pages.attacker.believing import AROUND, LIST, Belief
 from pages.attacker.scene import AttackerScene
 from pages.shared import link
@@ -91,6 +93,25 @@ def sentence_cell(scene: AttackerScene, text: str, seed: int, reader: str) -> st
             "print(drawn.at(epsilon).text)",
             "for word in guessed.rows():",
             '    print(word["written"], word["released"], word["frequency"], word["context"])',
+        )
+    )
+
+
+def person_cell(scene: AttackerScene, text: str, facts: Sequence[str]) -> str:
+    """Return a Python cell that prints what is left and guessed of each fact in a text."""
+    return "\n".join(
+        (
+            "import json",
+            "from dpcore.attack.persons import facts_left",
+            "from dpcore.rewrite.redact.spans import parse_facts",
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"facts = {list(facts)!r}",
+            'keywords = [{"tag": f"{i:02}", "keyword": fact} for i, fact in enumerate(facts)]',
+            f'text = parse_facts({text!r}, json.dumps([{{"facts": keywords}}]))',
+            f"(found,) = facts_left([text], lexicon, mechanism, [{scene.epsilon!r}])",
+            "for fact in found.tags[1:]:",
+            "    if fact.left is not None:",
+            "        print(facts[int(fact.tag)], fact.left.value, fact.guessed.value)",
         )
     )
 

@@ -22,8 +22,7 @@ from pages.papers.store import CLAIM, compute_all, find_verdict
 from pages.shared import link
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
-from pages.shared.messages import note
-from pages.shared.signs import SIGNS
+from pages.shared.messages import SIGNS, note
 
 # Table of the page: one row per claim, experiment or audit, by source; a click chooses one.
 #

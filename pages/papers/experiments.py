@@ -177,10 +177,10 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("leak", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
+    ("persons-authors", "attacker", "", {"view": "A person"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("authors", "attacker", "", {"view": "A sentence"}),
-    ("persons-authors", "attacker", "", {"view": "A sentence"}),
     # Every name begins with "", so this one is last.
     ("", "deniability", "study", {"part": "The papers' figures"}),
 )

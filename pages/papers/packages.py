@@ -10,9 +10,8 @@ from dpcore.papers.packages import PackageAudit, RecordedPackages, read_packages
 from pages.papers.claims import Row, listing
 from pages.shared import link
 from pages.shared.language import later, say
-from pages.shared.messages import note
+from pages.shared.messages import SIGNS, note
 from pages.shared.once import once
-from pages.shared.signs import SIGNS
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, show_line
 

@@ -46,10 +46,10 @@ from pages.shared.fragments import fragment, run_parts
 from pages.shared.guessed import of_hundred
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
+from pages.shared.messages import SIGNS
 from pages.shared.once import latest, once, session_memo
 from pages.shared.promised import of_100, of_100_at_least, promised_epsilon
 from pages.shared.sidebar import START_MECHANISM
-from pages.shared.signs import SIGNS
 from pages.shared.taking import recorded
 
 _HERE = Path(__file__).parent

@@ -15,8 +15,8 @@ from dpcore.rewrite.sentence import Sentence, SentenceDraw
 from dpcore.rewrite.vocabulary import Role
 from pages.shared.dial import Group, group_of
 from pages.shared.language import numeral, say
+from pages.shared.messages import SIGNS
 from pages.shared.session import Bench
-from pages.shared.signs import SIGNS
 
 TOP = 5
 

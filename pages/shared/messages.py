@@ -1,8 +1,22 @@
-"""Short explanations, and error messages that may repeat typed text."""
+"""Short explanations, error messages that may repeat typed text, and signs of a status."""
 
 from __future__ import annotations
 
 import streamlit as st
+
+from dpcore.audit.verdict import Outcome
+from dpcore.guarantee import Status
+
+SIGNS: dict[str, str] = {
+    Status.PROVED: "✔",
+    Status.CERTIFIED: "◉",
+    Status.CONDITIONAL: "?",
+    Status.REFUTED: "✘",
+    Outcome.CHECKED: "◉",
+    Outcome.DISAGREES: "⚠",
+    Outcome.NOT_REFUTED: "○",
+}
+"""Status of a guarantee or outcome of an audit -> its sign; both can be proved or refuted."""
 
 
 def note(text: str) -> None:

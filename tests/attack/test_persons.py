@@ -365,3 +365,12 @@ def test_nonsense_is_refused() -> None:
     many = [annotate(A, [(f"TAG{i}", A) for i in range(MAX_FACT_TAGS + 1)])]
     with pytest.raises(CorpusError, match="tags"):
         facts_left(many, FEW)
+
+
+def test_guesses_that_are_known_already_give_the_same() -> None:
+    mechanism, epsilons = create("tem", FEW), np.array([4.0, 8.0])
+    known = guesses_at(mechanism, epsilons, content_words(FEW))
+    computed = facts_left(TEXTS, FEW, mechanism, epsilons)
+    assert facts_left(TEXTS, FEW, mechanism, epsilons, guesses=known) == computed
+    with pytest.raises(ParameterError, match="at each of 2 ε"):
+        facts_left(TEXTS, FEW, mechanism, epsilons, guesses=known[:1])

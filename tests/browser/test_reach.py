@@ -67,7 +67,7 @@ VIEWS = {
     ),
     "papers?experiment=carvalho2021-figure-1": ("Paper against measurement",),
     "papers?experiment=huang2024-autoencoder-yelp": ("How it was made",),
-    "attacker": ("Guess the word", "A sentence", "Budget", "Least protected"),
+    "attacker": ("Guess the word", "A sentence", "A person", "Budget", "Least protected"),
     "robustness": ("One picture", "The slides' condition", "Robust is private"),
     "robustness?robust_view=Words": ("One text", "Noise on the mean vector"),
     "robustness?robust_view=Attack": ("A sample of texts",),

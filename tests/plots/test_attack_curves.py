@@ -11,7 +11,13 @@ from dpcore.plots.attack import exposed as attack_exposed
 from dpcore.plots.attack import success as attack_success
 from dpcore.plots.attack.budget import budget_caption, budget_figure
 from dpcore.plots.attack.exposed import BEST, OTHER, WORST, exposed_caption, exposed_figure
-from dpcore.plots.attack.success import success_caption, success_figure
+from dpcore.plots.attack.success import (
+    FOUND,
+    found_caption,
+    found_figure,
+    success_caption,
+    success_figure,
+)
 
 
 def spent(count: int) -> pd.DataFrame:
@@ -121,3 +127,35 @@ def test_the_caption_names_both_ends_and_the_reason() -> None:
     assert "best protected is “<i>14”, 25 in 100 (1.6 away)" in caption
     assert "is 0.62." in caption
     assert "all words stay equally often." in exposed_caption(EXPOSED, math.nan, 2).how
+
+
+FOUND_AUTHORS = pd.DataFrame(
+    [
+        ("as written", 25, 0.3, 0.2, 0.4, 100),
+        ("as written", 50, 0.5, 0.3, 0.7, 20),
+        ("released", 25, 0.1, 0.05, 0.2, 100),
+        ("released", 50, 0.4, 0.2, 0.6, 20),
+    ],
+    columns=FOUND,
+)
+
+
+def test_authors_found_are_drawn_with_what_chance_finds() -> None:
+    figure = found_figure(FOUND_AUTHORS, 0.04)
+    named = [trace for trace in figure.data if trace.name]
+    assert [trace.name for trace in named] == ["as written", "released"]
+    assert list(named[1].y) == [10, 40]
+    assert list(named[1].customdata) == [100, 20]
+    (chance,) = figure.layout.shapes
+    assert chance.y0 == chance.y1 == 4
+    assert list(figure.layout.xaxis.ticktext) == ["25", "50"]
+
+
+def test_a_finding_rests_on_many_authors_where_there_are_many() -> None:
+    caption = found_caption(FOUND_AUTHORS, 0.04)
+    assert caption.finding == (
+        "“released”, 25 words: 10 of 100 authors are found, 4 by chance (dotted)."
+    )
+    assert "50 words: 40 (20 to 60; 20 authors)" in caption.how
+    few = FOUND_AUTHORS[FOUND_AUTHORS["authors"] < 50]
+    assert found_caption(few, 0.04).finding.startswith("“released”, 50 words: 40 of 100")

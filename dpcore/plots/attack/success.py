@@ -1,4 +1,4 @@
-"""Success of attackers against ε: a curve for each attacker, with its interval."""
+"""Success of attackers: against ε, and against how many words of an author were released."""
 
 from __future__ import annotations
 
@@ -109,3 +109,67 @@ def _widest(table: pd.DataFrame, names: Sequence[str]) -> float:
 
 def _places(epsilons: Sequence[float], logarithm: bool) -> list[float]:
     return [math.log(value) if logarithm else value for value in epsilons]
+
+
+FOUND = ("release", "words", "found", "low", "high", "authors")
+"""One row for each release and number of released words, words ascending: share of the authors who
+are found, its interval, and the number of authors with so many words."""
+_MANY = 50  # authors on whom a finding may rest: its interval is 14 of 100 to either side at most
+
+
+def found_figure(table: pd.DataFrame, chance: float) -> go.Figure:
+    """Draw the share of authors who are found over the words that each released, by release.
+
+    Args:
+        table: the columns `FOUND`; at most four releases.
+        chance: share that is found by chance; a dotted line.
+    """
+    traces: list[go.Scatter] = []
+    names = [str(name) for name in dict.fromkeys(table["release"].tolist())]
+    for name, look in zip(names, _LOOKS, strict=False):
+        rows = table[table["release"] == name]
+        words = rows["words"].tolist()
+        found, low, high = ((100 * rows[column]).tolist() for column in ("found", "low", "high"))
+        hover = (
+            f"{plain(name)}<br>%{{x}} words: %{{y:.3g}} of 100 (%{{customdata}} authors)"
+            "<extra></extra>"
+        )
+        traces.append(outline(words, low, high, look.colour))
+        traces.append(
+            curve(words, found, look, hover, name=plain(name), customdata=rows["authors"].tolist())
+        )
+    lines = table["words"].drop_duplicates().tolist()
+    return draw_figure(
+        traces,
+        height=320 + 22 * len(names),
+        legend=LEGEND_CLOSE,
+        shapes=[rule(2, "dot", xref="paper", x0=0, x1=1, y0=100 * chance, y1=100 * chance)],
+        xaxis=axis(
+            "released words of each author",
+            type="log",
+            tickvals=lines,
+            ticktext=[f"{words:g}" for words in lines],
+        ),
+        yaxis=axis("authors found, of 100", range=[-3, 103]),
+    )
+
+
+def found_caption(table: pd.DataFrame, chance: float) -> Caption:
+    """Describe how many authors are found, first at the most words that many authors released."""
+    names = list(dict.fromkeys(table["release"].tolist()))
+    told = []
+    for name in names:
+        rows = table[table["release"] == name]
+        points = "; ".join(
+            f"{row.words:g} words: {number(100 * row.found)} ({number(100 * row.low)} to "
+            f"{number(100 * row.high)}; {row.authors} authors)"
+            for row in rows.itertuples()
+        )
+        told.append(f"{name}: {points}.")
+    last = table[table["release"] == names[-1]]
+    many = last[last["authors"] >= min(_MANY, last["authors"].max())].iloc[-1]
+    finding = (
+        f"“{names[-1]}”, {many['words']:g} words: {number(100 * many['found'])} of 100 authors are "
+        f"found, {number(100 * chance)} by chance (dotted)."
+    )
+    return Caption(finding, f"Authors found, of 100. {' '.join(told)}")

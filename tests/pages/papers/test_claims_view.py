@@ -17,7 +17,7 @@ from dpcore.papers.overview import CITED, PAPERS, REPAIRS, measured
 from pages.papers import detail
 from pages.papers.claims import signed, word
 from pages.shared import progress, session
-from pages.shared.signs import SIGNS
+from pages.shared.messages import SIGNS
 from tests.mechanisms import lexicons
 from tests.pages.app import component, open_link, shown_text, table
 

@@ -2,7 +2,7 @@
 
 from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status
-from pages.shared.signs import SIGNS
+from pages.shared.messages import SIGNS
 
 
 def test_every_status_and_outcome_has_a_sign_and_unlike_words_have_unlike_signs() -> None:
