@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from time import process_time
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -54,6 +55,47 @@ def encode_all(
         TextError: a word is refused by the policy; the message names the document by its number.
     """
     return Reader(lexicon, treatment).read(texts, for_text=for_text, first=first)
+
+
+class AuthorSizes(NamedTuple):
+    """How many authors there are, and the most texts and protected words that one of them wrote.
+
+    The two are maxima of their own: they may be of different authors.
+    """
+
+    authors: int
+    texts: int
+    words: int
+
+
+def author_sizes(
+    texts: Sequence[str],
+    authors: Sequence[str],
+    lexicon: Lexicon,
+    treatment: Treatment = DEFAULT_TREATMENT,
+) -> AuthorSizes:
+    """Count what belongs together because one person wrote it.
+
+    Args:
+        texts: the documents.
+        authors: author of each; a text with a blank author is taken to be of someone of its own.
+        lexicon: the vocabulary.
+        treatment: as for `encode_all`; words that it keeps are not protected, and not counted.
+
+    Raises:
+        ParameterError: there are not as many authors as texts.
+        TextError: as `encode_all`.
+    """
+    if len(authors) != len(texts):
+        raise ParameterError(f"{len(texts):,} texts need as many authors, got {len(authors):,}")
+    words = np.diff(encode_all(texts, lexicon, treatment, for_text=False).offsets)
+    wrote: Counter[str | int] = Counter()
+    counted: Counter[str | int] = Counter()
+    for number, (author, count) in enumerate(zip(authors, words.tolist(), strict=True)):
+        key = author.strip() or number  # names are text, so that no number is one of them
+        wrote[key] += 1
+        counted[key] += count
+    return AuthorSizes(len(wrote), max(wrote.values(), default=0), max(counted.values(), default=0))
 
 
 def vocabulary_caution(texts: Iterable[str], lexicon: Lexicon) -> str:

@@ -14,7 +14,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.live import Live
 from pages.release.board import Goal, Row, chosen_row, in_vocabulary, step_of
 from pages.release.copying import end_of, private_copy
-from pages.release.keeping import CopyChoices, choose_kept
+from pages.release.keeping import CopyChoices, choose_kept, say_author
 from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
@@ -243,6 +243,7 @@ def _below(scene: ReleaseScene) -> None:
         )
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
+        say_author(source, row.mechanism, offer.epsilon, scene.words)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
     st.header(say("Measured on these texts"), anchor=False)
     run = scene.run

@@ -10,14 +10,19 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from dpcore.audit.composition import composition
 from dpcore.errors import DpcoreError, InputError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.privatize import table as tables
 from dpcore.privatize.kept import FORMULAS
+from dpcore.rewrite.documents import AuthorSizes, author_sizes
 from dpcore.tables.files import Columns
 from pages.release.uploading import Source
 from pages.shared.language import say
 from pages.shared.messages import note
-from pages.shared.once import session_memo
+from pages.shared.once import latest, session_memo
+from pages.shared.progress import Reporter
 
 _CHECKED, _MOST_CHECKED = "release_checked", 16
 
@@ -69,6 +74,59 @@ def choose_kept(source: Source) -> CopyChoices:
     line_breaks, whole = _line_breaks(source, released)
     return CopyChoices(
         released, bool(dangerous) and accepted, line_breaks, neutralise, not (accepted and whole)
+    )
+
+
+def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexicon) -> None:
+    """Draw the choice of a column of authors, and the guarantee for all that one of them wrote."""
+    table = source.table
+    others = [name for name in table.columns if name != source.text]
+    # Labels of our own corpus are no authors, and a file of lines has no other column.
+    if not (source.own and others):
+        return
+    chosen = st.selectbox(
+        say("Column of authors"),
+        [None, *others],
+        format_func=lambda name: (
+            say("none: each text has an author of its own") if name is None else name
+        ),
+        key=f"release_author_{len(table.columns)}",
+        help=say(
+            "If one person wrote several texts, what is promised of a word adds up over all of "
+            "their words. The column is read to count, and nothing of it is shown or released."
+        ),
+    )
+    if chosen is None:
+        return
+
+    def count() -> AuthorSizes:
+        with Reporter(say("Counting the words of each author")):
+            return author_sizes(source.texts, table.column(chosen), words)
+
+    identity = (source.identity, source.text, chosen, words.fingerprint)
+    sizes = latest("release_authors", identity, count)
+    composed = composition(mechanism, epsilon, sizes.words)
+    st.text(
+        say(
+            "{authors:,} authors; no one wrote more than {texts:,} texts and {words:,} words. "
+            "All texts of one author taken as one text:",
+            authors=sizes.authors,
+            texts=sizes.texts,
+            words=sizes.words,
+        )
+    )
+    st.text(composed.statement)
+    note(
+        say(
+            "The words of many texts together tell who wrote them. How many of 100 people were "
+            "found by so many words is measured on other texts:"
+        )
+    )
+    st.page_link(
+        "pages/attacker/page.py",
+        label=say("How many of 100 people are found"),
+        icon=":material/arrow_forward:",
+        query_params={"view": "A person", "attacked": mechanism.short},
     )
 
 

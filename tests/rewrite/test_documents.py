@@ -13,7 +13,13 @@ from dpcore.mechanisms.bulk import Bulk, bulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator
-from dpcore.rewrite.documents import encode_all, release_all, vocabulary_caution
+from dpcore.rewrite.documents import (
+    AuthorSizes,
+    author_sizes,
+    encode_all,
+    release_all,
+    vocabulary_caution,
+)
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare, release
 from dpcore.rewrite.tokens import CasePolicy
@@ -144,3 +150,14 @@ def test_a_vocabulary_that_lacks_most_words_is_told_without_a_count(
     assert not any(figure.isdigit() for figure in caution)
     assert "zzq" not in caution
     assert not vocabulary_caution([], lexicon)
+
+
+def test_the_words_of_an_author_add_up_and_a_blank_author_is_someone_of_its_own() -> None:
+    texts = ["w1 w2 unknown", "W3!", "", "w4 w5", "w6", "..."]
+    authors = ["ann", " ann ", "bob", "", "  ", "bob"]
+    assert author_sizes(texts, authors, LEXICON) == AuthorSizes(authors=4, texts=2, words=4)
+    assert author_sizes([], [], LEXICON) == AuthorSizes(0, 0, 0)
+    every = [prepare(text, LEXICON).protected for text in texts if text.strip(".")]
+    assert sum(every[:2]) == 4
+    with pytest.raises(ParameterError, match="as many authors, got 1"):
+        author_sizes(texts, ["ann"], LEXICON)

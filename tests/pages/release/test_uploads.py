@@ -184,3 +184,29 @@ def test_a_person_says_what_the_first_line_is(opened: Callable[..., AppTest]) ->
     assert "own.csv: 3 texts" in shown_text(test)
     (header,) = [each for each in test.segmented_control if str(each.key).endswith("_header")]
     assert header.value == "no"
+
+
+def test_what_one_author_wrote_is_counted_and_composed_and_no_name_is_shown(
+    opened: Callable[..., AppTest],
+) -> None:
+    rows = [f"the weather was cold {i},{'secret-name' if i < 3 else f'b{i}'}" for i in range(6)]
+    test = upload(opened(**SMALL), "\n".join(["text,who", *rows]).encode())
+    assert "authors; no one" not in shown_text(test)
+    field = test.selectbox(key="release_author_2")
+    assert field.value is None
+    field.set_value("who").run()
+    assert not test.exception
+    shown = shown_text(test)
+    assert "4 authors; no one wrote more than 3 texts and 15 words." in shown
+    assert "the whole text is protected within" in shown
+    assert "secret-name" not in shown
+    assert not test.button(key="release_make").disabled
+
+
+def test_a_file_without_other_columns_has_no_column_of_authors(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = upload(opened(**SMALL), b"only one column\na\nb")
+    assert not [box for box in test.selectbox if str(box.key).startswith("release_author")]
+    test.button(key="use_teaching").click().run()
+    assert not [box for box in test.selectbox if str(box.key).startswith("release_author")]
