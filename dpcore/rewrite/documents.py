@@ -58,7 +58,7 @@ def encode_all(
 
 
 class AuthorSizes(NamedTuple):
-    """How many authors there are, and the most texts and protected words that one of them wrote.
+    """Number of authors, and the most texts and protected words that one of them wrote.
 
     The two are maxima of their own: they may be of different authors.
     """
