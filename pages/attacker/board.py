@@ -14,23 +14,37 @@ from pages.attacker.sentence_view import budget_view, sentence_view
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.language import later, say
-from pages.shared.link import tabs
+from pages.shared.link import segments, tabs
 from pages.shared.messages import inform
 
 OPEN_VIEW = "view"
-OUTPUT, GAME, SENTENCE, PERSON, BUDGET, EXPOSED = (
+OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
     later("One output"),
     later("Guess the word"),
     later("A sentence"),
-    later("A person"),
     later("Budget"),
     later("Least protected"),
 )
+WORDS, PERSON = later("Its words"), later("A person")
+_SENTENCE_VIEWS = {WORDS: sentence_view, PERSON: person_view}
+
+
+def _sentence(scene: AttackerScene) -> None:
+    """Draw the view of a sentence: of its words, or of the person whom it is about."""
+    # No tab of its own: a first screen has eight controls at most.
+    about = segments(
+        say("What is guessed"),
+        _SENTENCE_VIEWS,
+        "about",
+        say("The words one by one, or the facts that the sentence holds about a person."),
+    )
+    _SENTENCE_VIEWS[about](scene)
+
+
 _VIEWS = {
     OUTPUT: output_view,
     GAME: game_view,
-    SENTENCE: sentence_view,
-    PERSON: person_view,
+    SENTENCE: _sentence,
     BUDGET: budget_view,
     EXPOSED: exposed_view,
 }

@@ -177,7 +177,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("leak", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
-    ("persons-authors", "attacker", "", {"view": "A person"}),
+    ("persons-authors", "attacker", "", {"view": "A sentence", "about": "A person"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("authors", "attacker", "", {"view": "A sentence"}),

@@ -126,7 +126,11 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
         "pages/attacker/page.py",
         label=say("How many of 100 people are found"),
         icon=":material/arrow_forward:",
-        query_params={"view": "A person", "attacked": mechanism.short},
+        query_params={
+            "view": "A sentence",
+            "about": "A person",
+            "attacked": mechanism.short,
+        },
     )
 
 

@@ -10,7 +10,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.papers.ours import authors
 from dpcore.plots.attack.success import FOUND
 from dpcore.study.recorded import read_recorded
-from pages.attacker.board import PERSON
+from pages.attacker.board import PERSON, SENTENCE
 from pages.attacker.person_view import found_authors
 from pages.shared.session import PRESETS
 from tests.pages.app import shown_text, table
@@ -20,7 +20,7 @@ COLUMNS = ("fact", "comes out, of 100", "guessed, of 100", "in the vocabulary")
 
 
 def test_facts_of_the_example_are_products_of_the_law(opened: Callable[..., AppTest]) -> None:
-    test = opened(view=PERSON, eps_metric="2")
+    test = opened(view=SENTENCE, about=PERSON, eps_metric="2")
     assert not test.exception
     words, epsilon = small(), 2.0
     mechanism = create("tem", words)
@@ -46,7 +46,7 @@ def test_facts_of_the_example_are_products_of_the_law(opened: Callable[..., AppT
 def test_a_new_text_brings_its_own_facts_and_others_may_be_written(
     opened: Callable[..., AppTest],
 ) -> None:
-    test = opened(view=PERSON, eps_metric="2")
+    test = opened(view=SENTENCE, about=PERSON, eps_metric="2")
     test.text_area(key="text").set_value("My doctor Anna Keller said that I have flu").run()
     field = test.text_input(key="person_facts")
     assert field.value == "Anna Keller"  # that is what the rules find
@@ -66,7 +66,7 @@ def test_a_new_text_brings_its_own_facts_and_others_may_be_written(
 
 
 def test_what_is_outside_the_vocabulary_never_comes_out(opened: Callable[..., AppTest]) -> None:
-    test = opened(view=PERSON, preset="letter", eps_metric="2")
+    test = opened(view=SENTENCE, about=PERSON, preset="letter", eps_metric="2")
     rows = table(test, *COLUMNS).set_index("fact")
     assert rows.loc["Anna Keller", "in the vocabulary"] == "no: never comes out"
     assert float(rows.loc["Anna Keller", "comes out, of 100"]) == 0
@@ -98,7 +98,7 @@ def test_recorded_authors_are_shown_as_they_were_recorded(opened: Callable[..., 
         asked["value"].reset_index(drop=True),
         check_names=False,
     )
-    test = opened(view=PERSON, person_mechanism="k-ary", person_among="first")
+    test = opened(view=SENTENCE, about=PERSON, person_mechanism="k-ary", person_among="first")
     assert not test.exception
     shown = shown_text(test)
     assert "How many of 100 people are found" in shown
