@@ -1,8 +1,10 @@
 """Helpers of browser tests: open a page, wait until it rests, look for faults."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +16,28 @@ REST_MS = 250
 SCHEMES = ["light", pytest.param("dark", marks=pytest.mark.full)]
 """Colour schemes of a test that looks at every view: `test_reach.py` and `test_frame.py` look at
 each page in both."""
+
+
+def by_turns(*lists: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return all combinations for `parametrize`, of which a release alone tests most.
+
+    Every change is tested with as many as the longest list has: each element of each list comes
+    there at least once.
+
+    Args:
+        lists: elements, each a tuple of the arguments that it stands for.
+    """
+    every = range(max(map(len, lists)))
+    always = {tuple(turn % len(each) for each in lists) for turn in every}
+    return [
+        pytest.param(
+            *(value for each, place in zip(lists, places, strict=True) for value in each[place]),
+            marks=() if places in always else pytest.mark.full,
+        )
+        for places in itertools.product(*(range(len(each)) for each in lists))
+    ]
+
+
 LOOPBACK = {"127.0.0.1", "localhost"}
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 

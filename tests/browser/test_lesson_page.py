@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import WAIT_MS, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, assert_accessible, by_turns, open_page, wait_idle
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
@@ -42,8 +42,10 @@ def test_a_guess_by_keyboard_and_the_way_to_a_page(app_url: str, new_page: NewPa
     assert not watch.foreign_requests
 
 
-@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
-@pytest.mark.parametrize("step", ["names", "odds"])
+@pytest.mark.parametrize(
+    ("step", "scheme", "options"),
+    by_turns([("names",), ("odds",)], [("light", {}), ("dark", PHONE)]),
+)
 def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], step: str
 ) -> None:

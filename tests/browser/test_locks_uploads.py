@@ -119,7 +119,13 @@ async def shown_after(app: Server, key: str, data: bytes) -> tuple[list[str], li
         return refusals, [element.message.body for element in person.all("text")]
 
 
-@pytest.mark.parametrize(("key", "name"), CASES)
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        pytest.param(key, name, marks=() if number % len(UPLOADERS) == 0 else pytest.mark.full)
+        for number, (key, name) in enumerate(sorted(CASES, key=lambda case: case[::-1]))
+    ],
+)
 def test_a_wrong_file_is_answered_with_a_sentence(app: Server, key: str, name: str) -> None:
     data = (REFUSED | NO_TABLE)[name]
     alone(shown_after(app, key, b"text,label\ngood,bad\n"))  # what the page itself needs is there

@@ -13,6 +13,7 @@ from tests.browser.pages import (
     Watch,
     accessibility_faults,
     assert_accessible,
+    by_turns,
     open_page,
     wait_idle,
 )
@@ -130,8 +131,10 @@ def test_the_leaderboard_changes_its_sense_and_shows_the_line(
     watch.assert_clean()
 
 
-@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
-@pytest.mark.parametrize("view", ["board", "line"])
+@pytest.mark.parametrize(
+    ("view", "scheme", "options"),
+    by_turns([("board",), ("line",)], [("light", {}), ("dark", PHONE)]),
+)
 def test_the_leaderboard_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
 ) -> None:
@@ -145,8 +148,13 @@ def test_the_leaderboard_is_accessible_and_fits(
     assert not watch.page_errors
 
 
-@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
-@pytest.mark.parametrize("view", ["claim=adept-published", "experiment=carvalho2021-figure-1"])
+@pytest.mark.parametrize(
+    ("view", "scheme", "options"),
+    by_turns(
+        [("claim=adept-published",), ("experiment=carvalho2021-figure-1",)],
+        [("light", {}), ("dark", PHONE)],
+    ),
+)
 def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
 ) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, by_turns, open_page, wait_idle
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 TRAINED = 120_000  # a fresh server trains its classifiers once
@@ -94,8 +94,10 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    ("view", "scheme", "options"),
+    by_turns([(view,) for view in VIEWS], [("light", {}), ("dark", PHONE)]),
+)
 def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any], view: str
 ) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from tests.browser.pages import WAIT_MS, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, assert_accessible, by_turns, open_page, wait_idle
 from tests.browser.server import Server
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
@@ -51,7 +51,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scheme", "options"), [("light", {}), ("dark", {}), ("light", PHONE), ("dark", PHONE)]
+    ("scheme", "options"), by_turns([("light",), ("dark",)], [({},), (PHONE,)])
 )
 def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]
