@@ -287,14 +287,7 @@ def leak(
     gain, reader = a_name(gain, "gain"), a_name(reader, "reader")
     seed = check_seed(seed)
     lexicon = mechanism.lexicon
-    if isinstance(stranger, str):
-        name = stranger.strip().lower()
-        # What is read on is scored on content words, as `counts` is.
-        prior = content_words(lexicon) if name == READS else parse_prior(lexicon, stranger)
-        name = name if name in STRANGERS else prior.name
-    else:
-        prior = a_kind(stranger, Prior, "a stranger is given by a name, or by a prior")
-        name = prior.name
+    name, prior = stranger_of(lexicon, stranger)
     if draws is not None:
         least = 2 if name == READS else 100
         draws = a_whole(draws, "draws", least, 10 * MAX_ATTACK_OUTPUTS)
@@ -317,6 +310,21 @@ def leak(
         for value, share in zip(values.tolist(), shares, strict=True)
     ]
     return leaks[0] if single else leaks
+
+
+def stranger_of(lexicon: Lexicon, stranger: str | Prior) -> tuple[str, Prior]:
+    """Return the name of a stranger, of `STRANGERS` or that of the given prior, and their prior.
+
+    Raises:
+        ParameterError: there is no such stranger, or the prior cannot be read.
+    """
+    if not isinstance(stranger, str):
+        prior = a_kind(stranger, Prior, "a stranger is given by a name, or by a prior")
+        return prior.name, prior
+    name = stranger.strip().lower()
+    # What is read on is scored on content words, as `counts` is.
+    prior = content_words(lexicon) if name == READS else parse_prior(lexicon, stranger)
+    return name if name in STRANGERS else prior.name, prior
 
 
 def _pair(gain: str) -> tuple[str, str] | None:

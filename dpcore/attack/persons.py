@@ -39,22 +39,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpcore.arguments import a_kind, a_whole
+from dpcore.arguments import a_whole
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.context import guesses_around
 from dpcore.attack.leak import (
     COUNTS,
     READS,
-    STRANGERS,
     SUMMED,
     Gain,
     all_columns,
     best_rule,
     channel_for,
+    stranger_of,
     way_of,
 )
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.prior import Prior, content_words, parse_prior
+from dpcore.attack.output.prior import Prior
 from dpcore.attack.output.success import chance_of_any
 from dpcore.attack.trade.ground import BAYES
 from dpcore.audit.montecarlo import clopper_pearson
@@ -178,11 +178,11 @@ def guesses_at(
     rng = generator(seed, "leakage", mechanism.key)
     words = prior.draw(rng, _PAIRS)
     outputs = outputs_at(mechanism, rng, words, epsilons, progress)
-    found = []
+    guesses = []
     for e, epsilon in enumerate(epsilons.tolist()):
         name, rule = best_rule(mechanism, epsilon, prior, Gain("word", None), outputs[:, e], words)
-        found.append(Guesses(rule, None, name.partition(" ")[0]))
-    return found
+        guesses.append(Guesses(rule, None, name.partition(" ")[0]))
+    return guesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +196,7 @@ class _Stranger:
 
     @classmethod
     def of(cls, lexicon: Lexicon, stranger: str | Prior) -> _Stranger:
-        if isinstance(stranger, str):
-            name = stranger.strip().lower()
-            prior = content_words(lexicon) if name == READS else parse_prior(lexicon, stranger)
-            name = name if name in STRANGERS else prior.name
-        else:
-            prior = a_kind(stranger, Prior, "a stranger is given by a name, or by a prior")
-            name = prior.name
+        name, prior = stranger_of(lexicon, stranger)
         function = np.zeros(len(lexicon), dtype=bool)
         if name in (COUNTS, READS):  # scored on content words
             function = prior.probability == 0

@@ -130,11 +130,11 @@ def measure_facts(scene: AttackerScene, text: str, facts: Sequence[str]) -> Fact
 
     def compute() -> FactsLeft:
         # What is guessed from an output depends on the law alone, so that all visitors share it.
-        known = once("guesses", (identity(mechanism), epsilon), guesses, 20)
+        of_each_output = once("guesses", (identity(mechanism), epsilon), guesses, 20)
         keywords = [{"tag": f"{i:02}", "keyword": fact} for i, fact in enumerate(facts)]
         annotated = parse_facts(text, json.dumps([{"facts": keywords}]))
-        (found,) = facts_left([annotated], words, mechanism, [epsilon], guesses=known)
-        return found
+        (left,) = facts_left([annotated], words, mechanism, [epsilon], guesses=of_each_output)
+        return left
 
     return session_memo(_KNOWN, (text, tuple(facts), mechanism, epsilon), compute, 60)
 
