@@ -10,7 +10,9 @@ import streamlit as st
 
 from dpcore.attack.output.prior import content_words
 from dpcore.attack.persons import FactsLeft, Guesses, facts_left, guesses_at
+from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import DpcoreError
+from dpcore.outwards import at_least
 from dpcore.papers.ours import authors
 from dpcore.plots.attack.success import FOUND, found_caption, found_figure
 from dpcore.rewrite.redact.redaction import redact
@@ -41,6 +43,7 @@ _EXAMPLES = {
     "trip": "London, Paris, dog",
 }
 _AMONG = {later("first"): "1", later("among the first ten"): "10"}
+_REWRITINGS = 100  # where a share is drawn
 _WRITTEN = "as written"  # label of the record for what is released unchanged
 
 
@@ -133,7 +136,9 @@ def measure_facts(scene: AttackerScene, text: str, facts: Sequence[str]) -> Fact
         of_each_output = once("guesses", (identity(mechanism), epsilon), guesses, 20)
         keywords = [{"tag": f"{i:02}", "keyword": fact} for i, fact in enumerate(facts)]
         annotated = parse_facts(text, json.dumps([{"facts": keywords}]))
-        (left,) = facts_left([annotated], words, mechanism, [epsilon], guesses=of_each_output)
+        (left,) = facts_left(
+            [annotated], words, mechanism, [epsilon], guesses=of_each_output, draws=_REWRITINGS
+        )
         return left
 
     return session_memo(_KNOWN, (text, tuple(facts), mechanism, epsilon), compute, 60)
@@ -150,18 +155,21 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
             )
         )
         return
+    weak = found.attacker != BAYES
     with st.container(horizontal=True):
         st.metric(say("facts in the text"), found.tags[0].facts, width="content")
-        for title, share in (
-            (say("of 100 releases leave one at least"), found.persons_left.value),
-            (say("let one at least be guessed"), found.persons_guessed.value),
+        for title, share, lower in (
+            (say("of 100 releases leave one at least"), found.persons_left.value, False),
+            (say("let one at least be guessed"), found.persons_guessed.value, weak),
         ):
-            st.metric(title, _of_100(share), width="content")
+            st.metric(title, _of_100(share, at_least_so=lower), width="content")
     rows = [
         {
             say("fact"): facts[int(each.tag)],
             say("comes out, of 100"): _of_100(each.left.value if each.left else None),
-            say("guessed, of 100"): _of_100(each.guessed.value if each.guessed else None),
+            say("guessed, of 100"): _of_100(
+                each.guessed.value if each.guessed else None, at_least_so=weak
+            ),
             say("guessed before, of 100"): _of_100(each.before),
             say("in the vocabulary"): _where(each.facts, each.outside),
         }
@@ -178,8 +186,16 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
             "measured: what a text only implies, its style and its length."
         )
     )
-    if found.attacker != "bayes":
+    if weak:
         note(say("For this mechanism the guesses are those of a simple attacker: a lower bound."))
+    if not (found.left_exact and found.guessed_exact):
+        # Of Clopper and Pearson: 0 of 100 is compatible with 1 − .025^(1/100) = .0363.
+        note(
+            say(
+                "Its shares are counted over 100 rewritings: of a fact in the vocabulary 0 may be "
+                "up to 3.7 of 100 (95 %)."
+            )
+        )
 
 
 def _where(standing: int, outside: int) -> str:
@@ -188,8 +204,12 @@ def _where(standing: int, outside: int) -> str:
     return say("no: never comes out") if outside else say("yes")
 
 
-def _of_100(share: float | None) -> str:
-    return "" if share is None else numeral(f"{100 * share:.3g}")
+def _of_100(share: float | None, *, at_least_so: bool = False) -> str:
+    if share is None:
+        return ""
+    if at_least_so:
+        return "≥ " + numeral(at_least(share, 3, times=100))
+    return numeral(f"{100 * share:.3g}")
 
 
 # Recorded: how many authors are found.

@@ -103,3 +103,15 @@ def test_recorded_authors_are_shown_as_they_were_recorded(opened: Callable[..., 
     shown = shown_text(test)
     assert "How many of 100 people are found" in shown
     assert "261 people of SynthPAI" in shown
+
+
+def test_a_mechanism_without_a_law_is_counted_and_says_so(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=SENTENCE, about=PERSON, attacked="madlib", eps_metric="8")
+    assert not test.exception
+    rows = table(test, *COLUMNS)
+    assert rows["guessed, of 100"].str.startswith("≥ ").all()
+    assert not rows["comes out, of 100"].str.startswith("≥").any()
+    shown = shown_text(test)
+    assert "a simple attacker: a lower bound" in shown
+    assert "counted over 100 rewritings" in shown
+    assert "counted over" not in shown_text(opened(view=SENTENCE, about=PERSON, eps_metric="2"))
