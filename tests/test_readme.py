@@ -46,13 +46,12 @@ OWN_FILES = [command for command in ALL if re.search(r"vectors\.txt|reviews\.csv
 COMMANDS = [
     command for command in ALL if command not in OWN_FILES and not command.startswith((*ELSEWHERE,))
 ]
-_LONG = ("tradeoff",)  # near words of all words are looked up first: most of a minute
-_AGAIN = (*_LONG, "mechanisms", "audit", "appendix-c")  # seconds, and they have run without --json
+_LONG = ("tradeoff",)  # near words of all words are looked up first, and it runs with --json too
 
 
-def _marked(commands: list[str], long: tuple[str, ...]) -> list[Any]:
-    slow = pytest.mark.slow
-    return [pytest.param(c, marks=slow if c.startswith(long) else ()) for c in commands]
+def _marked(commands: list[str]) -> list[Any]:
+    full = pytest.mark.full
+    return [pytest.param(c, marks=full if c.startswith(_LONG) else ()) for c in commands]
 
 
 def test_the_readme_has_two_screens() -> None:
@@ -79,7 +78,7 @@ def test_every_line_of_the_python_example_gives_something() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", _marked(COMMANDS, _LONG))
+@pytest.mark.parametrize("command", _marked(COMMANDS))
 def test_the_shell_examples_run(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
@@ -119,7 +118,7 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", _marked([c for c in COMMANDS if "lexicon" not in c], _AGAIN))
+@pytest.mark.parametrize("command", [c for c in COMMANDS if "lexicon" not in c])
 def test_the_fields_of_json_are_those_of_the_table(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:

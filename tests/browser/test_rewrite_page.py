@@ -200,18 +200,12 @@ def test_the_guarantee_stays_open_while_the_slider_moves(app_url: str, page: Pag
     expect(promise).to_contain_text("e^(14·d)")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<img src=x onerror=document.title='caught'> is <b>bold</b>",
-        pytest.param(
-            "![x](http://nowhere.invalid/p.png) and [y](javascript:alert(1))",
-            marks=pytest.mark.full,
-        ),
-        "שלום world 👩‍👩‍👧 Grüße",
-    ],
-)
-def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page, text: str) -> None:
+def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page) -> None:
+    text = (
+        "<img src=x onerror=document.title='caught'> is <b>bold</b> "
+        "![x](http://nowhere.invalid/p.png) and [y](javascript:alert(1)) "
+        "שלום world 👩\u200d👩\u200d👧 Grüße"
+    )
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     open_grid(page, f"{app_url}/rewrite")
     write_text(page, text)
