@@ -103,12 +103,12 @@ class Classifier:
     learner: Learner
     classes: int
     _vectors: NDArray[np.float32]
-    _weighting: Any
+    _weighting: _Weighting | None
     _model: Any
 
     def probabilities(self, bags: Bags) -> NDArray[np.float64]:
         """Return the probability of each class for each document, shape (k, m)."""
-        features = _features(self.learner, bags, self._vectors, self._weighting)
+        features = _features(bags, self._vectors, self._weighting)
         # A class that is missing from the training texts keeps its column, with probability 0.
         probabilities = np.zeros((len(bags), self.classes))
         probabilities[:, self._model.classes_] = self._model.predict_proba(features)
@@ -146,11 +146,8 @@ def train(
     if np.unique(labels).size < 2:
         raise CorpusError("a classifier needs texts of at least two classes to be trained on")
     with quiet():
-        weighting = None
-        if learner.kind is Kind.TF_IDF:
-            weighting = sklearn("feature_extraction.text").TfidfTransformer(sublinear_tf=True)
-            weighting.fit(bags.counts())
-        features = _features(learner, bags, vectors, weighting)
+        weighting = _weighting(bags) if learner.kind is Kind.TF_IDF else None
+        features = _features(bags, vectors, weighting)
         model = _model(learner, rng).fit(features, labels)
     return Classifier(learner, int(labels.max()) + 1, vectors, weighting, model)
 
@@ -222,9 +219,31 @@ def cross_predict(
     return predicted
 
 
-def _features(learner: Learner, bags: Bags, vectors: NDArray[np.float32], weighting: Any) -> Any:
-    if learner.kind is Kind.TF_IDF:
-        return weighting.transform(bags.counts())
+@dataclass(frozen=True, eq=False)
+class _Weighting:
+    """Weights of the words, and which of them occurred: shape (u,), columns of the vocabulary.
+
+    A word that never occurred has the coefficient 0, since nothing pulls it away from there. Most
+    of 25,000 words occur in no small corpus, and the fit would spend its time on their zeros.
+    """
+
+    weights: Any
+    words: NDArray[np.intp]
+
+    def features(self, bags: Bags) -> Any:
+        # Chosen last: a word that never occurred still counts for the length of a document.
+        return self.weights.transform(bags.counts())[:, self.words]
+
+
+def _weighting(bags: Bags) -> _Weighting:
+    weights = sklearn("feature_extraction.text").TfidfTransformer(sublinear_tf=True)
+    counts = bags.counts()
+    return _Weighting(weights.fit(counts), np.unique(counts.indices))
+
+
+def _features(bags: Bags, vectors: NDArray[np.float32], weighting: _Weighting | None) -> Any:
+    if weighting is not None:
+        return weighting.features(bags)
     kept = _AVERAGES.get(bags)
     # `is`: an elementwise comparison of two lexicons would cost more than the means.
     if kept is None or kept[0] is not vectors:

@@ -101,6 +101,22 @@ def test_more_than_two_classes_and_one_that_is_absent(rng: MakeRng) -> None:
     assert not result[:, 1].any()
 
 
+def test_words_that_never_occurred_have_no_weight_but_count_for_the_length(rng: MakeRng) -> None:
+    """The plain twin: the same model over the whole vocabulary."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    labels = rng().integers(2, size=40)
+    training, testing = texts(rng(1), labels), texts(rng(2), labels)
+    training = Bags(np.where(training.words % 3, training.words, -1), training.offsets, N)
+    weights = TfidfTransformer(sublinear_tf=True).fit(training.counts())
+    plain = LogisticRegression(C=10, max_iter=300).fit(weights.transform(training.counts()), labels)
+    assert not plain.coef_[0, ::3].any()
+    expected = plain.predict_proba(weights.transform(testing.counts()))
+    model = train(learner_of("tf-idf"), training, labels, LEXICON.vectors, rng(3))
+    np.testing.assert_allclose(model.probabilities(testing), expected, rtol=1e-9)
+
+
 def test_averages_are_those_of_the_words(rng: MakeRng) -> None:
     words = np.array([3, 3, 7, -1])
     bags = Bags(words, np.array([0, 3, 4, 4]), N)
