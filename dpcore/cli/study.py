@@ -122,8 +122,9 @@ def _run(options: Options) -> Answer:
 
 
 _COMPARED = (
-    "{level:>7|level} {curve:<26|mechanism} {epsilon:>8|ε} {guessed:>9} {kept:>6|Nw} "
-    "{accuracy:>22} {gain:>26|minus optimal} {auc:>22|AUC} {attack:>26|minus optimal}"
+    "{level:>7|level} {curve:<26|mechanism} {epsilon:>8|ε} {guessed:>9} {near:>9|or near} "
+    "{kept:>6|Nw} {accuracy:>22} {gain:>26|minus optimal} {clean:>9|on clean} {auc:>22|AUC} "
+    "{attack:>26|minus optimal}"
 )
 
 
@@ -152,7 +153,7 @@ def _compare(options: Options) -> Answer:
     return Answer(result, _compared_lines(points, without))
 
 
-_READINGS = ("guessed", "kept", "accuracy", "auc", "gain", "attack")
+_READINGS = ("guessed", "near", "equal", "kept", "accuracy", "clean", "auc", "gain", "attack")
 
 
 def _ends(reading: MeanInterval | None) -> list[float | None] | None:
@@ -169,22 +170,29 @@ def _compared_lines(
     for data, (accuracy, auc) in without.items():
         yield f"{data}, without privacy: accuracy {accuracy}, AUC {auc}"
         yield from table(_COMPARED, (_shown(point) for point in points if point.data == data))
-    yield "≥: of an attacker who need not be the best one. Differences: intervals that hold for all"
-    yield "of a corpus together; * where 0 lies outside. All other intervals: 95 %."
+    yield "guessed: of content words, by someone who knows how common they are; or near: the word"
+    yield "or one of its nine nearest. ≥: of an attacker who need not be the best one."
+    yield "Accuracy: of a classifier that learned from private texts, on private and on clean ones."
+    yield "Differences: intervals that hold for all of a corpus together; * where 0 lies outside."
+    yield "All other intervals: 95 %."
 
 
 def _shown(point: Compared) -> dict[str, str]:
     """Return the cells of one line."""
-    mean = point.guessed.mean
-    guessed = f"≥ {at_least(mean, places=4)}" if point.at_least else f"{mean:.4f}"
+    guessed, near = (
+        f"≥ {at_least(mean, places=4)}" if point.at_least else f"{mean:.4f}"
+        for mean in (point.guessed.mean, point.near.mean)
+    )
     both = {"gain": point.gain, "attack": point.attack}
     return {
         "level": f"{point.level:g}",
         "curve": point.curve,
         "epsilon": f"{point.epsilon:g}",
         "guessed": guessed,
+        "near": near,
         "kept": f"{point.kept.mean:.3f}",
         "accuracy": str(point.accuracy),
+        "clean": f"{point.clean.mean:.3f}",
         "auc": str(point.auc),
     } | {
         name: ""

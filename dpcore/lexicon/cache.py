@@ -23,6 +23,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -417,6 +418,17 @@ def bundled_extent(fingerprint: str) -> dict[str, Any] | None:
 def bundled_stretch(fingerprint: str, label: str) -> dict[str, Any] | None:
     """Return the bundled stretch of a public map, as JSON, or None."""
     return _bundled("stretch.json", f"{fingerprint} {label}")
+
+
+@lru_cache(maxsize=2)
+def bundled_bounds(name: str) -> dict[str, dict[str, list[list[float]]]]:
+    """Return a file of bundled bounds: by fingerprint and kind, rows of numbers; {} without it."""
+    path = bundled_data("certificates", "certificates.json") / name
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, *FIELDS) as error:
+        refuse_of_the_system(error)
+        return {}
 
 
 def _bundled(name: str, key: str) -> dict[str, Any] | None:

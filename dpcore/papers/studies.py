@@ -39,6 +39,7 @@ EXPERIMENTS = _by_name(
     *xu2021.TRAININGS,
     tradeoff.STUDY,
     tradeoff.LEAK,
+    tradeoff.LEFT,
     redactors.STUDY,
     redactors.PERSONS,
     *equal_leakage.STUDIES,

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves
@@ -184,7 +184,7 @@ def _data(
     for share, epsilon in zip(shares, epsilons, strict=True):
         # All steps are sent at once, so that dragging the dial needs no request.
         permitted = permits(kind, epsilon)
-        near, left = (curve.at_epsilon(name, epsilon) for name in (NEARLY, "meaning"))
+        near, left = (curve.at_epsilon(name, epsilon) for name in (NEARLY, MEANT))
         numbers.append(
             [
                 say("{share} of 100", share=of_hundred(share, weaker)),
@@ -214,7 +214,7 @@ def _data(
             ),
             say("if a near word counts (before: {before})", before=of_hundred(before[NEARLY])),
             say("is the most that the promise permits"),
-            say("of the meaning is left, on average over the vocabulary"),
+            say("of the meaning of content words is left"),
             say("words stay as they are"),
         ],
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.trade.ground import GUESSED
+from dpcore.attack.trade.ground import GUESSED, KEPT, MEANT
 from dpcore.errors import DpcoreError
 from dpcore.limits import PAGE_WORDS
 from dpcore.measure import words as measured
@@ -110,12 +110,12 @@ GOALS = (
     Goal(
         "meaning",
         later("Meaning left, at least"),
-        "meaning",
+        MEANT,
         later("% of the meaning"),
         False,
         30.0,
     ),
-    Goal("kept", later("Words that stay, at least"), "kept", later("of 100 words"), False, 20.0),
+    Goal("kept", later("Words that stay, at least"), KEPT, later("of 100 words"), False, 20.0),
     *_taught(),
     Goal("nw", later("Nw of words of yours, at most"), "nw", "", True, 0.5, (0.0, 1.0)),
     Goal(
@@ -402,7 +402,7 @@ def answer_table(answers: Sequence[Answer]) -> pd.DataFrame:
         if epsilon is not None:
             row["promise"] = promise(one.mechanism, epsilon)
             guessed = one.curve.at_epsilon(GUESSED, epsilon)
-            left = one.curve.at_epsilon("meaning", epsilon)
+            left = one.curve.at_epsilon(MEANT, epsilon)
         row["content words guessed"] = (
             say("not measured there") if guessed is None else of_100(guessed)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import GUESSED, KEPT, MEANT, NEARLY
 from pages.shared.guessed import ABOUT
 from pages.shared.language import later
 
@@ -158,19 +158,19 @@ LEAKAGES = (
 )
 UTILITIES = (
     Utility(
-        "meaning",
+        MEANT,
         "meaning",
         later("meaning"),
         later("meaning left"),
         later("of the meaning"),
     ),
     Utility(
-        "kept",
+        KEPT,
         "kept",
         later("words as they were"),
         later("words that stay"),
         later("of the words"),
-        bound="word",
+        bound=GUESSED,
     ),
     Utility(
         "accuracy",
@@ -206,7 +206,7 @@ UTILITIES = (
         later("accuracy of a classifier"),
         later("of texts classified right"),
         ("equal-leakage-agnews", "AG News"),
-        ends=(20.0, 75.0),
+        ends=(20.0, 80.0),
     ),
     Utility(
         "accuracy",

@@ -17,7 +17,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
-from dpcore.papers.ours.tradeoff import ARMS, recorded_curves, with_leak
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.rewrite.sentence import SentenceDraw
 from dpcore.study.recorded import Figures
@@ -248,10 +248,7 @@ def _of(utility: Utility) -> tuple[dict[str, TradeCurve], float | None]:
 @cache
 def _taught(name: str, data: str) -> tuple[dict[str, TradeCurve], float]:
     figures = Figures(recorded(name))
-    # Accuracy was recorded at levels of the uniform attacker; the other leakages are read off at
-    # those ε.
-    curves = {label: with_leak(curve) for label, curve in task_curves(figures, data).items()}
-    return curves, without_privacy(figures, data)[0].mean
+    return task_curves(figures, data), without_privacy(figures, data)[0].mean
 
 
 def show_scene(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import GUESSED, KEPT, MEANT, NEARLY
 from dpcore.papers.ours.tradeoff import ARMS, LEAK, STUDY
 from dpcore.papers.written import Filled
 from pages.shared.fragments import fragment
@@ -98,16 +98,21 @@ def _numbers_view(scene: TradeoffScene) -> None:
 def _meaning_view(scene: TradeoffScene) -> None:
     leakage, utility = scene.leakage, scene.utility
     st.markdown(f"**{say(leakage.title)}**: {say(leakage.meaning)}")
-    if utility.key == "meaning":
+    if utility.key == MEANT:
         st.markdown(
             say(
                 "**meaning left**: 1 minus the expected distance of the output from the word, "
-                "over the mean distance of two words: 100 % for the word itself, 0 % for one "
-                "that has nothing to do with it."
+                "over its mean distance from any word: 100 % for the word itself, 0 % for one "
+                "that has nothing to do with it. Content words count as often as they occur."
             )
         )
-    elif utility.key == "kept":
-        st.markdown(say("**words that stay**: how often the word itself comes out."))
+    elif utility.key == KEPT:
+        st.markdown(
+            say(
+                "**words that stay**: how often the word itself comes out. Content words count as "
+                "often as they occur."
+            )
+        )
     else:
         st.markdown(
             say(
@@ -194,12 +199,10 @@ def python_cell(scene: TradeoffScene) -> str:
         name, data = utility.data
         imports = (
             "from dpcore.papers.ours.equal_leakage import task_curves\n"
-            "from dpcore.papers.ours.tradeoff import with_leak\n"
             "from dpcore.study.recorded import Figures\n"
             "from dpcore.study.recorded import read_recorded"
         )
-        curves = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
-        source = f"{{label: with_leak(curve) for label, curve in {curves}.items()}}"
+        source = f"task_curves(Figures(read_recorded({name!r})), {data!r})"
     labels = [one.curve.label for one in scene.shown]
     return "\n".join(
         (

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpcore.attack.bounds.least_distance as least_distance
 import dpcore.attack.language.language as language
 import dpcore.attack.output.spectrum as spectrum
 import dpcore.lexicon.cache as cache
@@ -36,7 +35,7 @@ READERS: dict[str, Callable[[], object]] = {
     "the extents": lambda: bundled.bundled_extent(FINGERPRINT),
     "the certificates": lambda: certificate._bundled.__wrapped__(),
     "the weights": lambda: weights._bundled.__wrapped__(),
-    "the bounds": lambda: least_distance._bundled.__wrapped__(),
+    "the bounds": lambda: bundled.bundled_bounds.__wrapped__("meter.json"),
     "the counts": lambda: language._bundled.__wrapped__(),
     "the kinds": lambda: kinds._bundled.__wrapped__(),
     "the density": lambda: density.read_density(FINGERPRINT, 10, 100),

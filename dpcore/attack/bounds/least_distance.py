@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,15 +26,7 @@ from numpy.typing import NDArray
 from dpcore.arguments import epsilons
 from dpcore.arrays import FloatArray
 from dpcore.errors import ComputationError
-from dpcore.lexicon.cache import (
-    FIELDS,
-    CacheEntry,
-    bundled_data,
-    keep,
-    recall,
-    refuse_of_the_system,
-    write_text,
-)
+from dpcore.lexicon.cache import CacheEntry, bundled_bounds, keep, recall, write_text
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.metric import UNIT, Metric, distance_error, distances, gamma
 from dpcore.lexicon.progress import Progress, silent
@@ -539,7 +530,7 @@ def _attained(
 def _known(lexicon: Lexicon, metric: Metric, local: bool) -> Bounds:
     """Return the bundled bounds, and those in the cache."""
     tables = [_NOTHING]
-    of_lexicon = _bundled().get(lexicon.fingerprint, {})
+    of_lexicon = bundled_bounds(_FILE).get(lexicon.fingerprint, {})
     rows = of_lexicon.get(_kind(metric, local))
     if rows is not None:
         tables.append(Bounds(*np.array(rows, dtype=np.float64).reshape(-1, 4).T))
@@ -558,16 +549,6 @@ def write_bundle(path: Path, lexicon: Lexicon, progress: Progress = silent) -> N
         table = _known(lexicon, metric, local)
         tables[_kind(metric, local)] = np.stack(list(vars(table).values()), axis=1).tolist()
     write_text(path, json.dumps({lexicon.fingerprint: tables}, indent=1) + "\n")
-
-
-@lru_cache(maxsize=1)
-def _bundled() -> dict[str, dict[str, list[list[float]]]]:
-    path = bundled_data("certificates", "certificates.json") / _FILE
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, *FIELDS) as error:
-        refuse_of_the_system(error)
-        return {}
 
 
 def _kind(metric: Metric, local: bool) -> str:

@@ -9,19 +9,21 @@ the share that some mechanism with this guarantee does give away (`docs/optimal.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcore.arguments import a_kind, a_real, epsilons
 from dpcore.arrays import FloatArray
-from dpcore.attack.output.prior import Prior, parse_prior, uniform
+from dpcore.attack.output.prior import Prior, content_words, parse_prior, uniform
 from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, ParameterError
-from dpcore.lexicon.cache import CacheEntry, keep, recall
+from dpcore.lexicon.cache import CacheEntry, bundled_bounds, keep, recall, write_text
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _ROUNDS, _AT_ONCE = 5, 8  # rounds of refining ε, and number of ε in a round
 _CLOSE = 1e-3  # relative distance of an ε that guarantees a share from one that does not
+_FILE = "meter.json"  # bundled bounds
 _OUTWARDS = 1e-12  # relative: more than the rounding errors of a closed form
 _LOCAL_BY = "k-ary"
 _TOP = "k-ary over the {k:,} likeliest words"
@@ -304,7 +307,8 @@ def _highs(
 
 def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, FloatArray]:
     """Return the ε at which the bound is known, ascending, and the bounds."""
-    parts = [np.empty((2, 0))]
+    bundled = bundled_bounds(_FILE).get(lexicon.fingerprint, {}).get(_kind(prior, metric), [])
+    parts = [np.array(bundled, dtype=np.float64).reshape(-1, 2).T]
     if prior.name == "uniform":
         table = known_weights(lexicon, metric)
         if table is not None:
@@ -317,8 +321,22 @@ def _known(lexicon: Lexicon, prior: Prior, metric: Metric) -> tuple[FloatArray, 
     return epsilons, upper[first]
 
 
+def write_bundle(path: Path, lexicon: Lexicon, progress: Progress = silent) -> None:
+    """Write the bounds for someone who knows how common content words are.
+
+    They are at every ε at which `optimal` has weights, under the Euclidean metric.
+    """
+    metric, prior = Metric.EUCLIDEAN, content_words(lexicon)
+    weights = known_weights(lexicon, metric)
+    wanted = np.empty(0) if weights is None else weights.wanted
+    upper = _packing_bound(lexicon, wanted, prior.probability, metric, progress)
+    rows = np.stack((wanted, upper), axis=1).tolist()
+    table = {lexicon.fingerprint: {_kind(prior, metric): rows}}
+    write_text(path, json.dumps(table, indent=1) + "\n")
+
+
 def _kind(prior: Prior, metric: Metric) -> str:
-    """Return the name of the cache file; it contains no word of a typed prior."""
+    """Return the name of the bounds in a file; it contains no word of a typed prior."""
     digest = hashlib.sha256(np.ascontiguousarray(prior.probability, dtype="<f8").tobytes())
     return f"meter-{metric}-{digest.hexdigest()[:16]}"
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.channel import Channel
+from dpcore.attack.output.prior import Prior
 from dpcore.attack.output.two_words import success
 from dpcore.attack.trade.ground import BAYES, LEARNED, REPEATS, UTILITIES, Amount, Ground, amount
 from dpcore.learn.intervals import Mean, mean_interval
@@ -265,21 +266,6 @@ def poorly_attacked(rows: Sequence[Amount], before: Mapping[str, float]) -> froz
     )
 
 
-def from_all_laws(
-    mechanism: Mechanism, rows: Sequence[Amount], progress: Progress = silent
-) -> list[Amount]:
-    """Return the rows with the Bayes attacker in place of one who repeats; see `from_laws`."""
-    epsilons = [row.epsilon for row in rows if _repeated(row)]
-    if not epsilons:
-        return list(rows)
-    shares, error = from_laws(mechanism, np.asarray(epsilons), progress)
-    better = {
-        epsilon: (share, share - error, share + error)
-        for epsilon, share in zip(epsilons, shares.tolist(), strict=True)
-    }
-    return _replaced(rows, better, BAYES, exact=True)
-
-
 def from_draws(
     mechanism: Mechanism,
     rows: Sequence[Amount],
@@ -292,58 +278,69 @@ def from_draws(
     epsilons = [row.epsilon for row in rows if _repeated(row)]
     if not epsilons:
         return list(rows)
-    right = guess_from_samples(mechanism, np.asarray(epsilons), draws, count, seed, progress)
+    ends = shares_from_samples(mechanism, epsilons, draws, count, seed, progress)
+    better = dict(zip(epsilons, ends, strict=True))
+    result = []
+    for row in rows:
+        # Both are lower bounds: the larger share counts.
+        if _repeated(row) and better[row.epsilon][0] > row.value:
+            value, low, high = better[row.epsilon]
+            row = replace(row, value=value, low=low, high=high, attacker=LEARNED)
+        result.append(row)
+    return result
+
+
+def shares_from_samples(
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    draws: int,
+    count: int,
+    seed: int,
+    progress: Progress = silent,
+    prior: Prior | None = None,
+) -> list[tuple[float, float, float]]:
+    """Return the share that `guess_from_samples` guesses at each ε, and its 95 % interval."""
+    right = guess_from_samples(mechanism, np.asarray(epsilons), draws, count, seed, progress, prior)
     hits = right.sum(axis=0)
     low, high = Tally.counted(hits, count).interval()
-    ends = zip((hits / count).tolist(), low.tolist(), high.tolist(), strict=True)
-    return _replaced(rows, dict(zip(epsilons, ends, strict=True)), LEARNED, exact=False)
+    return list(zip((hits / count).tolist(), low.tolist(), high.tolist(), strict=True))
 
 
 def _repeated(row: Amount) -> bool:
     return (row.quantity, row.attacker) == ("word", REPEATS)
 
 
-def _replaced(
-    rows: Sequence[Amount],
-    better: dict[float, tuple[float, float, float]],
-    attacker: str,
-    *,
-    exact: bool,
-) -> list[Amount]:
-    """Take the larger share: both are lower bounds, or the other is the exact maximum."""
-    result = []
-    for row in rows:
-        if _repeated(row) and better[row.epsilon][0] > row.value:
-            value, low, high = better[row.epsilon]
-            row = replace(row, value=value, low=low, high=high, attacker=attacker, exact=exact)
-        result.append(row)
-    return result
-
-
 def from_laws(
-    mechanism: Mechanism, epsilons: FloatArray, progress: Progress = silent
+    mechanism: Mechanism,
+    epsilons: FloatArray,
+    progress: Progress = silent,
+    prior: Prior | None = None,
 ) -> tuple[FloatArray, float]:
-    """Compute the Bayes attacker's share of words, uniform prior: Σ_y max_w P(y | w)/n.
+    """Compute the Bayes attacker's share of words, Σ_y max_w π(w)·P(y | w).
 
     Args:
         mechanism: with computed laws.
         epsilons: shape (E,).
         progress: called with (stage, done, total) in words.
+        prior: of the words; all equally likely if None.
 
     Returns:
         The shares, shape (E,), and a bound on their error.
     """
     n, vectors, error = len(mechanism.lexicon), mechanism.lexicon.vectors, 0.0
+    weights = np.full(n, 1.0 / n) if prior is None else prior.probability
+    possible = np.flatnonzero(weights)
     likeliest = np.zeros((epsilons.size, n))
-    for start in range(0, n, _TOGETHER_STRONGER):
-        words = range(start, min(start + _TOGETHER_STRONGER, n))
-        for word, ranking in zip(words, rank(vectors, vectors[words]), strict=True):
+    for start in range(0, possible.size, _TOGETHER_STRONGER):
+        words = possible[start : start + _TOGETHER_STRONGER]
+        for word, ranking in zip(words.tolist(), rank(vectors, vectors[words]), strict=True):
             law = mechanism.law(word, epsilons, ranking=ranking)
-            best = np.maximum(likeliest[:, law.outputs], law.probabilities)
+            best = np.maximum(likeliest[:, law.outputs], weights[word] * law.probabilities)
             likeliest[:, law.outputs] = best
-            error = max(error, law.error)
-        progress(f"laws of {mechanism.short}", words.stop, n)
-    return likeliest.sum(axis=1) / n, error
+            # Of each of n outputs, whichever word is the likeliest there.
+            error = max(error, n * weights[word] * law.error)
+        progress(f"laws of {mechanism.short}", start + words.size, possible.size)
+    return likeliest.sum(axis=1), error
 
 
 def guess_from_samples(
@@ -353,19 +350,22 @@ def guess_from_samples(
     count: int,
     seed: int,
     progress: Progress = silent,
+    prior: Prior | None = None,
 ) -> NDArray[np.bool_]:
     """Return True where an attacker with samples of every word guesses the word behind an output.
 
-    For each output they name the word with the most samples of it; if there are several, or none,
-    the output itself is preferred. So their share is at most that of the Bayes attacker.
+    For each output they name the word with the most samples of it, each counted as often as the
+    word is likely; if there are several, or none, the output itself is preferred. So their share is
+    at most that of the Bayes attacker.
 
     Args:
         mechanism: any mechanism.
         epsilons: shape (E,).
         draws: number of sampled outputs of each word that the attacker has.
-        count: number of new pairs of a word, drawn uniformly, and its output.
+        count: number of new pairs of a word, drawn as likely as it is, and its output.
         seed: seed of all draws.
         progress: called with (stage, done, total) in words.
+        prior: how likely words are; None for all equally.
 
     Returns:
         Shape (count, E).
@@ -378,13 +378,14 @@ def guess_from_samples(
         # Output first: sorted, the pairs of an output are adjacent.
         pairs.append(outputs_at(mechanism, rng, words, epsilons) * n + words[:, None])
         progress(f"draws of {mechanism.short}", min(start + _DRAWN, n), n)
-    new = rng.integers(n, size=count)
+    new = rng.integers(n, size=count) if prior is None else prior.draw(rng, count)
     outputs = outputs_at(mechanism, rng, new, epsilons)
     right = np.empty(outputs.shape, dtype=np.bool_)
     for e, seen in enumerate(np.concatenate(pairs).T):
         kinds, times = np.unique(seen, return_counts=True)
         output, word = kinds // n, kinds % n
-        order = np.lexsort((output == word, times, output))
+        weights = times if prior is None else times * prior.probability[word]
+        order = np.lexsort((output == word, weights, output))
         guesses = np.arange(n)
         guesses[output[order]] = word[order]  # of equal indices the last counts: the likeliest
         right[:, e] = guesses[outputs[:, e]] == new

@@ -24,19 +24,29 @@ output are drawn. Every number has an interval of level 95 %.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpcore.arguments import a_whole, describe
 from dpcore.arrays import FloatArray
+from dpcore.attack.leak import all_columns
 from dpcore.attack.output.channel import open_channel
+from dpcore.attack.output.prior import Prior, content_words
+from dpcore.attack.output.spectrum import spectrum_of
 from dpcore.attack.trade.attackers import from_columns, measure_from_pairs, told_two
-from dpcore.attack.trade.ground import NEAR, PAIRS, Amount, Ground
+from dpcore.attack.trade.ground import KEPT, MEANT, NEAR, PAIRS, Amount, Ground, amount
 from dpcore.errors import ParameterError
+from dpcore.learn.intervals import Mean, mean_interval
+from dpcore.lexicon.metric import Metric, paired_distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
+from dpcore.measure.probability_intervals import Tally
+from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism, NoisyNearestForm, check_mechanism
+from dpcore.noise.streams import generator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,3 +201,70 @@ def has_columns(mechanism: Mechanism) -> bool:
         return False
     form = mechanism.column_form
     return n <= MAX_ATTACK_PRIOR_WORDS or not isinstance(form, NoisyNearestForm | None)
+
+
+def left_of_words(
+    mechanism: Mechanism,
+    epsilons: Sequence[float] | FloatArray,
+    count: int,
+    seed: int,
+    progress: Progress = silent,
+) -> Iterator[Amount]:
+    """Measure what is left of content words as often as they occur: `KEPT` and `MEANT` at each ε.
+
+    Words are drawn by their counts, and for each its output. Where columns are closed forms, the
+    share of words that stay is a sum over all of them. In 1 − E d(w, y)/d̄, d̄ is the mean
+    distance of such a word from any word: an output that has nothing to do with it leaves 0.
+
+    Args:
+        mechanism: over a lexicon whose words were counted.
+        epsilons: values that it admits.
+        count: number of words drawn.
+        seed: seed of all draws.
+        progress: called with (stage, done, all).
+
+    Raises:
+        LexiconError: no word was counted.
+        ParameterError: no function words are known for the language.
+    """
+    lexicon, values = mechanism.lexicon, mechanism.check_epsilons(epsilons)
+    prior = content_words(lexicon)
+    rng = generator(seed, "what is left", mechanism.key)
+    words = prior.draw(rng, count)
+    outputs = outputs_at(mechanism, rng, words, values, progress)
+    sums, errors = spectrum_of(lexicon, Metric.EUCLIDEAN, progress).sums(lambda distance: distance)
+    spread = float(prior.probability @ sums.reshape(-1)) / len(lexicon)
+    doubt = 2.0 * float(errors.mean()) / len(lexicon) / spread  # no distance is twice the mean one
+    exact = _staying(mechanism, values, prior, progress) if has_columns(mechanism) else None
+    for e, (epsilon, column) in enumerate(zip(values.tolist(), outputs.T, strict=True)):
+        if exact is None:
+            same = column == words
+            (low,), (high,) = Tally.counted(np.array([same.sum()]), count).interval()
+            stays = Mean(float(same.mean()), float(low), float(high), count)
+        else:
+            share, least, most = exact[:, e].tolist()
+            stays = Mean(share, least, most, count)
+        yield amount(mechanism, epsilon, KEPT, stays, "", exact=exact is not None)
+        left = mean_interval(
+            1.0 - paired_distances(lexicon.vectors[words], lexicon.vectors[column]) / spread
+        )
+        ends = left.low - doubt, left.high + doubt
+        yield amount(mechanism, epsilon, MEANT, Mean(left.mean, *ends, count), "")
+
+
+def _staying(
+    mechanism: Mechanism, epsilons: FloatArray, prior: Prior, progress: Progress
+) -> FloatArray:
+    """Return Σ_w π(w)·P(w | w) at each ε, and its least and largest value, shape (3, E)."""
+    channel = open_channel(mechanism, progress=progress)
+    place = np.full(len(mechanism.lexicon), -1)
+    place[channel.words] = np.arange(len(channel.words))
+    sums = np.zeros((3, epsilons.size))
+    for e, outputs, logs, errors in all_columns(channel, epsilons, progress):
+        rows = np.flatnonzero(place[outputs] >= 0)
+        at = rows, place[outputs[rows]]
+        off = np.broadcast_to(errors, logs.shape)[at]
+        weights = prior.probability[outputs[rows]]
+        for k, shift in enumerate((0.0, -off, off)):
+            sums[k, e] += weights @ np.exp(logs[at] + shift)
+    return np.minimum(sums, 1.0)

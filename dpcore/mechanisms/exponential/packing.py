@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import Float32Array, FloatArray
+from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.lexicon.cache import (
     ARRAYS,
     CacheEntry,
@@ -52,9 +52,14 @@ class Kernel:
     def __init__(self, vectors: NDArray[np.float32], metric: Metric = Metric.EUCLIDEAN) -> None:
         """Store the arguments; nothing is computed yet."""
         self._pairs = AllPairs(vectors, metric)
-        self._metric = metric
+        self._vectors, self._metric = vectors, metric
         self._kept: list[_Part] | None = None
         self.n = len(vectors)
+
+    def part(self, words: IntArray) -> Kernel:
+        """Return the kernel of some of the words, or this one if they are most of them."""
+        # Four times the time of the part, or less, in which its distances have to be kept anew.
+        return self if 2 * words.size > self.n else Kernel(self._vectors[words], self._metric)
 
     def near(
         self, etas: FloatArray, columns: FloatArray, progress: Progress = silent
@@ -215,12 +220,15 @@ def solve(
         start: initial b, shape (E, n).
     """
     weights = np.zeros((etas.size, kernel.n)) if start is None else np.array(start, dtype=float)
-    support = weights > 0 if start is not None else np.ones(weights.shape, dtype=bool)
     wanted = np.broadcast_to(prior, weights.shape)
+    # Under a skewed prior the words of the tail get by on the weights of the others: they come in
+    # where they do not.
+    likely = wanted >= wanted.mean(axis=1, keepdims=True) * (1.0 - 1e-9)
+    support = weights > 0 if start is not None else likely
     limits = np.array([_CLOSE * float(np.linalg.norm(row)) for row in wanted])
     open_ = np.arange(etas.size)
     for _ in range(_ROUNDS):
-        weights[open_], products = _descend(
+        weights[open_], products = _on_support(
             kernel,
             etas[open_],
             wanted[open_],
@@ -239,12 +247,33 @@ def solve(
             break
     residual = np.where(support, wanted - kernel.exact(etas, weights, progress), 0.0)
     limits = _REFINED * np.linalg.norm(residual, axis=1)
-    correction, _ = _descend(
+    correction, _ = _on_support(
         kernel, etas, residual, np.zeros_like(weights), support, limits, progress
     )
     weights = np.maximum(weights + correction, 0.0)
     products = kernel.exact(etas, weights, progress)
     return Solution(etas, weights, products, kernel.error(etas, diameter))
+
+
+def _on_support(
+    kernel: Kernel,
+    etas: FloatArray,
+    wanted: FloatArray,
+    start: FloatArray,
+    support: NDArray[np.bool_],
+    limits: FloatArray,
+    progress: Progress,
+) -> tuple[FloatArray, FloatArray]:
+    """Run `_descend` on the words that any η uses, and multiply the result by all of K once."""
+    words = np.flatnonzero(support.any(axis=0))
+    part = kernel.part(words)
+    if part is kernel:
+        return _descend(kernel, etas, wanted, start, support, limits, progress)
+    solution = np.zeros_like(start)
+    solution[:, words], _ = _descend(
+        part, etas, wanted[:, words], start[:, words], support[:, words], limits, progress
+    )
+    return solution, kernel.near(etas, solution, progress)
 
 
 def _descend(

@@ -1,42 +1,46 @@
 """Comparison of all mechanisms at equal leakage: accuracy of a classifier trained on their texts.
 
 Equal ε is not equal privacy: ε has another meaning in every mechanism. Here ε is chosen so that
-the best attacker who knows the mechanism, and takes all words of the lexicon for equally likely,
-guesses the same share of them; a classifier then learns from the output texts.
+someone who knows the mechanism, and how common words are, guesses the same share of the content
+words (`dpcore.attack.leak`, stranger `counts`); a classifier then learns from the output texts. The
+share guessed where a near word counts as well is recorded beside it.
 
 `optimal` has weights for a grid of ε and takes those of the smaller neighbour, so its rates are
-steps; the levels are some of them. All others are brought to these levels: the responses in closed
-form, the rest by interpolation in the recorded trade-off (`TradeCurve.epsilon_at`). The true share
-is measured again, with other noise than that of the trade-off. Where a column of the law is not a
-closed form, the attacker repeats the output, or has learned from some outputs of every word: their
-share is a lower bound of the share that can be guessed.
+steps; the levels are some of them. All others are brought to these levels: where all outputs are
+summed, by bisection of `leak`; the rest by interpolation in the record of it
+(`TradeCurve.epsilon_at`). The share is measured again, with other noise than that of this record.
+Where a column of the law is not a closed form it is that of the best of some attackers: a lower
+bound of the share that can be guessed.
 
-A mechanism that does not reach a level is absent there. `truncated-gumbel` leaks two words of five
-at the least ε that it has, and its repair nearly all. Response over k neighbours leaks 1 of k at
-most: for k = 10 the level .103 is met at .0998. `tem-calibrated` is certified at few ε, and only
-one is near a level; its law is that of TEM at a larger ε.
+A mechanism that does not reach a level is absent there. The repaired truncated Gumbel mechanism
+leaks nearly all words at every ε that it has. Response over k neighbours never leaks all of them.
+`tem-calibrated` is certified at few ε, and only two are near a level; its law is that of TEM at a
+larger ε.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.attack.trade.attackers import from_all_laws, from_draws
+from dpcore.attack.leak import COUNTS, DRAWN, way_of
+from dpcore.attack.output.prior import parse_prior
+from dpcore.attack.trade.attackers import from_draws
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import BAYES
+from dpcore.attack.trade.ground import BAYES, GUESSED, NEARLY
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.errors import StudyError
 from dpcore.learn.corpus import LabelledTexts
 from dpcore.learn.intervals import LEVEL, difference_error, mean_interval, student_quantile
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.teaching import divided
-from dpcore.papers.ours.tradeoff import amount_row
+from dpcore.papers.ours.tradeoff import LEAKED, amount_row, leaked
 from dpcore.study.labelled_trial import STRONGER, Wanted, labelled_trial, read_material
-from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Settings, Study
+from dpcore.study.plan import CLEAN, PRIVATE, Arm, Cell, Plan, Row, Settings, Study, row
 from dpcore.study.recorded import Figures, MeanInterval, read_recorded
 from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import labelled_rows
@@ -45,47 +49,52 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LEVELS = (0.0248, 0.0513, 0.103, 0.2616, 0.5211)
-"""Shares of words guessed: those of `optimal` at ε = .85, .95, 1.05, 1.2, 1.35."""
+LEVELS = (0.0494, 0.0988, 0.189, 0.3304, 0.5094)
+"""Shares of content words guessed: those of `optimal` at ε = .95, 1.05, 1.15, 1.25, 1.35."""
 _LEARNED = {"vickrey": 20}
-# Outputs of each word from which the attacker learns (`stronger.learned`). Only for an arm that
-# often answers with a neighbour, so that repeating the output guesses less: for the others learning
-# adds nothing to repeating.
+# Outputs of each word from which an attacker learns (`attackers.guess_from_samples`). Only for an
+# arm that often answers with a neighbour, so that repeating the output guesses less: for the others
+# learning adds nothing to repeating.
 MEASURED = ("word", "near", "kind", "guess", "kept", "meaning")
-"""Quantities of a trade-off that are recorded beside the texts."""
+"""Quantities of a trade-off, all words equally likely, that are recorded beside the texts."""
 
 _CLOSED: Settings = (("outputs", 400),)
 # Columns of these are closed forms: a few hundred outputs give the share to a percent of itself.
-_NEIGHBOURS = {3: (6.507, 7.324, 8.223, 10.32), 10: (6.714, 7.876, 14.0), 30: (7.791,)}
+_NEIGHBOURS = {
+    3: (6.614, 7.404, 8.264, 9.256, 10.85),
+    10: (5.898, 6.767, 7.817, 9.694),
+    30: (5.321, 6.305, 7.902),
+    100: (6.266,),
+}
 ARMS = (
     Arm(""),
-    Arm("optimal", (0.85, 0.95, 1.05, 1.2, 1.35), options=_CLOSED),
-    Arm("tem", (1.7, 1.9, 2.1, 2.4, 2.7), options=_CLOSED),
-    Arm("tem-calibrated", (1.4,), options=_CLOSED),
-    Arm("truncated-gumbel", (106.0,)),
-    Arm("madlib", (6.55, 7.69, 9.0, 11.2, 13.6)),
-    Arm("mahalanobis", (6.93, 8.07, 9.42, 11.7, 14.2)),
-    # From ε = 15 to 30 an attacker who repeats the output guesses a constant share, for the second
-    # word comes out; one who has learned the inputs guesses ever more: at 17 both guess as many.
-    Arm("vickrey", (7.51, 8.83, 10.7, 17.0, 193.0)),
-    Arm("random-projection", (4.55, 5.34, 6.25, 7.88, 9.81)),
-    Arm("k-ary", (6.455, 7.209, 7.962, 9.089, 10.21), options=_CLOSED),
+    Arm("optimal", (0.95, 1.05, 1.15, 1.25, 1.35), options=_CLOSED),
+    Arm("tem", (1.888, 2.088, 2.291, 2.492, 2.694), options=_CLOSED),
+    Arm("tem-calibrated", (1.2, 1.4), options=_CLOSED),
+    Arm("truncated-gumbel", (28.0,)),
+    Arm("madlib", (7.95, 9.2, 10.6, 12.2, 13.9)),
+    Arm("mahalanobis", (8.05, 9.42, 11.0, 12.5, 14.2)),
+    # From about ε = 14 on someone who has learned the inputs guesses more than those of the record.
+    Arm("vickrey", (8.43, 10.4, 13.2, 20.9, 36.5)),
+    Arm("random-projection", (5.24, 6.27, 7.42, 8.67, 9.99)),
+    Arm("k-ary", (7.158, 7.908, 8.667, 9.418, 10.16), options=_CLOSED),
     *(
         Arm("neighbour-response", values, (("k", k),), f"neighbour-response, k = {k}", _CLOSED)
         for k, values in _NEIGHBOURS.items()
     ),
-    Arm("laplace", (100.0, 118.0, 137.0, 171.0, 208.0)),
-    Arm("l2-laplace", (72.3, 84.1, 97.8, 121.0, 148.0)),
-    Arm("gaussian", (25.7, 31.9, 39.5, 54.4, 72.6)),
-    Arm("trlaplace-corrected", (100.0, 118.0, 137.0, 171.0, 209.0)),
-    Arm("adept-l1", (82.6, 96.7, 113.0, 141.0, 172.0)),
+    Arm("laplace", (121.0, 140.0, 162.0, 185.0, 211.0)),
+    Arm("l2-laplace", (85.6, 99.5, 115.0, 132.0, 150.0)),
+    Arm("gaussian", (32.2, 40.3, 50.2, 61.5, 74.3)),
+    Arm("trlaplace-corrected", (119.0, 138.0, 160.0, 185.0, 211.0)),
+    Arm("adept-l1", (97.6, 115.0, 134.0, 153.0, 174.0)),
 )
 _FIRST = 1
-# Seed 0 is that of the recorded trade-off, from which ε was found: here all noise is fresh.
+# Seed 0 is that of the record of `leak`, from which ε was found: here all noise is fresh.
 _SHARED: Settings = (
     ("learners", ("tf-idf", "averaged")),
     ("attacked", ("tf-idf",)),
     ("outputs", 10_000),
+    ("stranger", COUNTS),
 )
 _TASK = "dpcore.papers.ours.equal_leakage:measure_utility"
 _TRIALS = 5
@@ -107,10 +116,10 @@ TEACHING = Study(
 _LEFT_OUT = ("tem-calibrated", "truncated-gumbel", "l2-laplace", "trlaplace-corrected", "adept-l1")
 # For time: the law or the noise of each is near to that of another arm, or it has only one level.
 _REAL_ARMS = tuple(arm for arm in ARMS if arm.mechanism not in _LEFT_OUT)
-_REAL_TRIALS, _WORDS = 5, 60
+_WORDS = 1_000
 
 
-def _real(key: str, title: str, training: int, testing: int) -> Study:
+def _real(key: str, title: str, training: int, testing: int, trials: int) -> Study:
     file = f"{key}.parquet"
     sizes: Settings = (("train", training), ("test", testing), ("words", _WORDS), ("title", title))
     return Study(
@@ -122,20 +131,20 @@ def _real(key: str, title: str, training: int, testing: int) -> Study:
             _REAL_ARMS,
             ("bundled",),
             (file,),
-            tuple(range(_FIRST, _FIRST + _REAL_TRIALS)),
+            tuple(range(_FIRST, _FIRST + trials)),
             (*_SHARED, *sizes),
             together=True,
         ),
-        f"In each of {_REAL_TRIALS} trials {training:,} training and {testing:,} test texts, newly "
-        f"drawn, of each its first {_WORDS} words; over the bundled lexicon.",
+        f"In each of {trials} trials {training:,} training and {testing:,} test texts, newly "
+        f"drawn, of each its first {_WORDS:,} words; over the bundled lexicon.",
     )
 
 
 STUDIES = (
     TEACHING,
-    _real("sst2", "SST-2", 800, 400),
-    _real("agnews", "AG News", 300, 200),
-    _real("imdb", "IMDb", 250, 150),
+    _real("sst2", "SST-2", 2_000, 500, 20),
+    _real("agnews", "AG News", 600, 300, 10),
+    _real("imdb", "IMDb", 300, 200, 4),
 )
 
 
@@ -143,10 +152,10 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one seed of one mechanism at all its ε, or the baseline; for one seed also leakage.
 
     Options: `learners` and `attacked`, as `dpcore.study.labelled_trial.Wanted`; `guessed`, the
-    seed whose cells measure the share guessed, from `outputs`, as
+    seed whose cells measure the share guessed, from `outputs`, as `dpcore.attack.leak.leak` and
     `dpcore.attack.trade.tradeoff.tradeoff` (it depends on mechanism, ε and lexicon only, and is
-    measured once for all corpora); for a file `train` and `test` (texts), `words` read from each
-    text, and `title`.
+    measured once for all corpora), and `stranger`, of `dpcore.attack.leak.STRANGERS`; for a file
+    `train` and `test` (texts), `words` read from each text, and `title`.
     """
     parts = corpus_parts(cell, sources) if cell.data else divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
@@ -175,19 +184,26 @@ def corpus_parts(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts,
 
 
 def _guessed(mechanism: Mechanism, cell: Cell) -> list[Row]:
-    """Measure the share of words guessed, and the nearness of the text."""
-    outputs = int(cell.option("outputs"))
+    """Measure the shares of content words guessed, and a trade-off, all words equally likely."""
+    outputs, stranger = int(cell.option("outputs")), str(cell.option("stranger"))
     # Pairs of words told apart are not needed: the smallest possible number.
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
-    if mechanism.exact_law:
-        amounts = from_all_laws(mechanism, amounts)
-    elif cell.label in _LEARNED:
-        amounts = from_draws(mechanism, amounts, _LEARNED[cell.label], outputs, cell.seed)
-    return [
+    learned = _LEARNED.get(cell.label, 0)
+    if learned:
+        amounts = from_draws(mechanism, amounts, learned, outputs, cell.seed)
+    rows = [
         amount_row(amount, len(mechanism.lexicon) if amount.exact else outputs)
         for amount in amounts
     ]
+    # A column of these takes an integral for every word, and all laws take minutes.
+    laws = way_of(mechanism, parse_prior(mechanism.lexicon, stranger)) == DRAWN
+    draws = 200 if laws else outputs
+    leaks = leaked(mechanism, cell.epsilons, stranger, draws, cell.seed, learned, laws)
+    for gain, each in leaks:
+        at = {"epsilon": each.epsilon, "low": each.low, "high": each.high, "count": outputs}
+        rows.append(row(LEAKED[gain], each.after, variant=each.attacker, **at))
+    return rows
 
 
 # Readings of a record of `equal_leakage`: every mechanism at every level, beside one reference.
@@ -208,10 +224,15 @@ class Compared:
         level: of `LEVELS`.
         curve: label of the curve.
         epsilon: ε.
-        guessed: share of words guessed, with the interval of its measurement.
-        at_least: True if the attacker is not known to be the best one: a lower bound.
+        guessed: share of content words guessed by someone who knows how common they are, with the
+            interval of its measurement.
+        near: the same where one of the nine nearest words counts as well.
+        equal: share of words guessed by someone who takes all for equally likely.
+        at_least: of `guessed` and `near`: True if the attacker is not known to be the best one, so
+            that they are lower bounds.
         kept: share of the positions of the texts whose word stayed.
-        accuracy: on private test texts.
+        accuracy: on private test texts, of a classifier that learned from private ones.
+        clean: the same classifier on the test texts as they were written.
         auc: of the stronger attacker on the membership of training texts.
         gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
             comparisons on this corpus together. None for the reference.
@@ -223,9 +244,12 @@ class Compared:
     curve: str
     epsilon: float
     guessed: MeanInterval
+    near: MeanInterval
+    equal: MeanInterval
     at_least: bool
     kept: MeanInterval
     accuracy: MeanInterval
+    clean: MeanInterval
     auc: MeanInterval
     gain: MeanInterval | None = None
     attack: MeanInterval | None = None
@@ -248,9 +272,10 @@ def compare_mechanisms(
     Raises:
         StudyError: the record has no guessed shares, or no such learner.
     """
-    guessed = (rates or Figures(read_recorded(TEACHING.name))).rows("word")
+    rates = rates or Figures(read_recorded(TEACHING.name))
+    guessed = {name: rates.rows(name) for name in (GUESSED, NEARLY, "word")}
     accuracies = figures.rows("accuracy", learner=learner, tested_on=PRIVATE)
-    if not (len(guessed) and len(accuracies)):
+    if not (len(guessed[GUESSED]) and len(accuracies)):
         raise StudyError(f"no guessed words, or no accuracy of {learner!r}, for {figures.name}")
     return tuple(
         point
@@ -271,7 +296,7 @@ def task_curves(
         learner: as for `compare_mechanisms`.
 
     Returns:
-        Curves of the quantities word, kept, accuracy and auc.
+        Curves of the quantities `GUESSED`, `NEARLY`, word, kept, accuracy and auc.
     """
     lines: dict[str, list[Compared]] = {}
     for line in compare_mechanisms(figures, rates, learner):
@@ -293,13 +318,15 @@ def without_privacy(
 def _curve(label: str, lines: list[Compared]) -> TradeCurve:
     ordered = sorted(lines, key=lambda line: line.epsilon)
     readings = {
-        "word": [line.guessed for line in ordered],
+        GUESSED: [line.guessed for line in ordered],
+        NEARLY: [line.near for line in ordered],
+        "word": [line.equal for line in ordered],
         "kept": [line.kept for line in ordered],
         "accuracy": [line.accuracy for line in ordered],
         "auc": [line.auc for line in ordered],
     }
     mechanism = next(arm.mechanism for arm in ARMS if arm.name == label)
-    weaker = frozenset({"word"} if any(line.at_least for line in ordered) else ())
+    weaker = frozenset({GUESSED, NEARLY, "word"} if any(line.at_least for line in ordered) else ())
     return TradeCurve(
         label,
         mechanism,
@@ -318,12 +345,21 @@ class _Point:
     auc: pd.Series
 
 
-def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> list[_Point]:
+def _points(
+    figures: Figures, guessed: dict[str, pd.DataFrame], data: str, learner: str
+) -> list[_Point]:
     """Return all points near a level, in the order of the levels and then of the arms."""
     there = set(figures.rows("nw")["label"])
-    tested = figures.rows("accuracy", data=data, learner=learner, tested_on=PRIVATE)
+    tested, cleanly = (
+        figures.rows("accuracy", data=data, learner=learner, tested_on=which)
+        for which in (PRIVATE, CLEAN)
+    )
     attacked = figures.rows("auc", data=data, variant=STRONGER)
-    points = []
+    points, rates = [], guessed[GUESSED]
+    near, equal = (
+        {(each["label"], each["epsilon"]): _interval(each) for each in table.to_dict("records")}
+        for table in (guessed[NEARLY], guessed["word"])
+    )
     for rate in rates[rates["label"].isin(there)].to_dict("records"):
         # In ratios: the levels are a geometric series.
         level = min(LEVELS, key=lambda level: abs(math.log(rate["value"] / level)))
@@ -336,14 +372,21 @@ def _points(figures: Figures, rates: pd.DataFrame, data: str, learner: str) -> l
             level,
             curve,
             epsilon,
-            MeanInterval(rate["value"], rate["low"], rate["high"]),
+            _interval(rate),
+            near[curve, epsilon],
+            equal[curve, epsilon],
             rate["variant"] != BAYES,
             figures.at("nw", curve, epsilon),
             _reading(accuracy),
+            _reading(_by_seed(cleanly, curve, epsilon)),
             _reading(auc),
         )
         points.append(_Point(line, accuracy, auc))
     return sorted(points, key=lambda point: point.line.level)
+
+
+def _interval(row: Mapping[Any, Any]) -> MeanInterval:
+    return MeanInterval(row["value"], row["low"], row["high"])
 
 
 def _by_seed(rows: pd.DataFrame, curve: str, epsilon: float) -> pd.Series:

@@ -6,15 +6,28 @@ someone guesses who knows how common content words are: the number that every di
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from dpcore.attack.leak import COUNTS, leak
+from dpcore.attack.leak import COUNTS, Leak, leak
+from dpcore.attack.output.prior import parse_prior
+from dpcore.attack.trade.attackers import from_laws, shares_from_samples
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import BAYES, GUESSED, LEAKAGES, NEARLY, UTILITIES, Amount
-from dpcore.attack.trade.tradeoff import tradeoff
+from dpcore.attack.trade.ground import (
+    BAYES,
+    GUESSED,
+    KEPT,
+    LEAKAGES,
+    LEARNED,
+    MEANT,
+    NEARLY,
+    UTILITIES,
+    Amount,
+)
+from dpcore.attack.trade.tradeoff import left_of_words, tradeoff
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
 from dpcore.study.recorded import read_bundled, read_recorded
@@ -99,7 +112,8 @@ def amount_row(amount: Amount, count: int) -> Row:
     )
 
 
-_GAINS = {"word": GUESSED, "near": NEARLY}
+LEAKED = {"word": GUESSED, "near": NEARLY}
+"""Quantities of a trade-off for the stranger who knows how common words are, by the gain."""
 _BEFORE = "before"  # variant of the rows with the share guessed before anything is released
 
 LEAK = Study(
@@ -130,20 +144,84 @@ def measure_leak(cell: Cell, sources: Sources) -> list[Row]:
     """
     mechanism, draws = sources.mechanism(cell), int(cell.option("draws"))
     rows: list[Row] = []
-    for gain in _GAINS:
-        for each in leak(mechanism, cell.epsilons, COUNTS, gain, draws=draws, seed=cell.seed):
-            at = {"epsilon": each.epsilon}
-            ends = {"low": each.low, "high": each.high}
-            rows.append(row(gain, each.after, variant=each.attacker, **ends, **at))
-            rows.append(row(gain, each.before, variant=_BEFORE, **at))
+    for gain, each in leaked(mechanism, cell.epsilons, COUNTS, draws, cell.seed):
+        at = {"epsilon": each.epsilon}
+        ends = {"low": each.low, "high": each.high}
+        rows.append(row(gain, each.after, variant=each.attacker, **ends, **at))
+        rows.append(row(gain, each.before, variant=_BEFORE, **at))
     return rows
+
+
+def leaked(
+    mechanism: Mechanism,
+    epsilons: Sequence[float],
+    stranger: str,
+    draws: int,
+    seed: int,
+    learned: int = 0,
+    laws: bool = False,
+) -> Iterator[tuple[str, Leak]]:
+    """Yield the gain, of `LEAKED`, and what is guessed, for each ε.
+
+    Args:
+        mechanism: any mechanism.
+        epsilons: values that it admits.
+        stranger: of `dpcore.attack.leak.STRANGERS`.
+        draws: as for `dpcore.attack.leak.leak`.
+        seed: as for `dpcore.attack.leak.leak`.
+        learned: outputs of every word that one more attacker has (`shares_from_samples`); 0 for
+            none. Of two lower bounds the larger one counts.
+        laws: True to sum the laws of all words for the very word (`from_laws`).
+    """
+    prior = parse_prior(mechanism.lexicon, stranger)
+    shares, how = [(0.0, 0.0, 0.0)] * len(epsilons), LEARNED
+    if laws:
+        sums, error = from_laws(mechanism, np.asarray(epsilons), prior=prior)
+        shares, how = [(share, share - error, share + error) for share in sums.tolist()], BAYES
+    elif learned:
+        shares = shares_from_samples(mechanism, epsilons, learned, draws, seed, prior=prior)
+    for gain in LEAKED:
+        leaks = leak(mechanism, epsilons, stranger, gain, draws=draws, seed=seed)
+        for each, (share, low, high) in zip(leaks, shares, strict=True):
+            if (laws and gain == "word") or share > each.after:
+                each = replace(each, after=share, low=low, high=high, attacker=how)
+            elif low > each.low:  # who names the very word names a near one too
+                each = replace(each, low=low)
+            yield gain, each
+
+
+LEFT = Study(
+    "Content words left as they occur in text, on the bundled lexicon",
+    "",
+    Plan(
+        "left",
+        "dpcore.papers.ours.tradeoff:measure_left",
+        ARMS,
+        ("bundled",),
+        options=(("draws", 40_000),),
+        together=True,
+    ),
+    "40,000 content words, drawn as frequent as they are, with their outputs.",
+    rewrites=False,
+)
+
+
+def measure_left(cell: Cell, sources: Sources) -> list[Row]:
+    """Measure what one mechanism leaves at all its ε.
+
+    Option: `draws`, the number of words, as for `dpcore.attack.trade.tradeoff.left_of_words`.
+    """
+    draws = int(cell.option("draws"))
+    rows = left_of_words(sources.mechanism(cell), cell.epsilons, draws, cell.seed)
+    return [amount_row(each, draws) for each in rows]
 
 
 @cache
 def recorded_curves() -> dict[str, TradeCurve]:
-    """Read both records by the labels of their curves, in the order of `ARMS`.
+    """Read the three records by the labels of their curves, in the order of `ARMS`.
 
-    Quantities are `LEAKAGES` and `UTILITIES`, all words equally likely, and those of `LEAK`.
+    Quantities are `LEAKAGES` and `UTILITIES`, all words equally likely, and those of `LEAK` and
+    `LEFT`, content words as often as they occur.
 
     Raises:
         StudyError: a record is missing or damaged.
@@ -151,37 +229,22 @@ def recorded_curves() -> dict[str, TradeCurve]:
     rows = read_recorded(STUDY.name).table
     rows = rows[rows["quantity"].isin(LEAKAGES + UTILITIES)]
     leaks = read_recorded(LEAK.name).table
-    leaks = leaks[leaks["quantity"].isin(_GAINS) & (leaks["variant"] != _BEFORE)]
-    leaks = leaks.replace({"quantity": _GAINS})
-    by_label = dict(iter(leaks.groupby("label")))
+    leaks = leaks[leaks["quantity"].isin(LEAKED) & (leaks["variant"] != _BEFORE)]
+    left = read_recorded(LEFT.name).table
+    more = [leaks.replace({"quantity": LEAKED}), left[left["quantity"].isin((KEPT, MEANT))]]
     curves = {}
     for label, some in rows.groupby("label", sort=False):
-        curve, more = TradeCurve.of(some, BAYES), TradeCurve.of(by_label[label], BAYES)
-        curves[str(label)] = replace(
-            curve,
-            amounts=curve.amounts | more.amounts,
-            at_least=curve.at_least | more.at_least,
-        )
+        whole = TradeCurve.of(some, BAYES)
+        for table in more:
+            part = TradeCurve.of(table[table["label"] == label], BAYES)
+            amounts, weaker = whole.amounts | part.amounts, whole.at_least | part.at_least
+            whole = replace(whole, amounts=amounts, at_least=weaker)
+        if GUESSED in whole.at_least:
+            # Who repeats the output guesses the words that stay, of which more were drawn.
+            most = np.maximum(whole.amounts[GUESSED], whole.amounts[KEPT])
+            whole = replace(whole, amounts=whole.amounts | {GUESSED: most})
+        curves[str(label)] = whole
     return curves
-
-
-def with_leak(curve: TradeCurve) -> TradeCurve:
-    """Add the quantities of `LEAK` to another curve of the same label, at its ε.
-
-    They are read between the recorded ε (`TradeCurve.interval_at_epsilon`); ε outside of these are
-    left out.
-    """
-    leak_curve = recorded_curves()[curve.label]
-    first, last = leak_curve.epsilons[[0, -1]]
-    # Nothing is extrapolated.
-    inside = (first <= curve.epsilons) & (curve.epsilons <= last)
-    epsilons = curve.epsilons[inside]
-    amounts = {name: values[inside] for name, values in curve.amounts.items()}
-    for name in _GAINS.values():
-        ends = [leak_curve.interval_at_epsilon(name, epsilon) for epsilon in epsilons.tolist()]
-        amounts[name] = np.array(ends, dtype=np.float64).reshape(-1, 3)
-    weaker = curve.at_least | (leak_curve.at_least & set(_GAINS.values()))
-    return replace(curve, epsilons=epsilons, amounts=amounts, at_least=weaker)
 
 
 @cache
@@ -194,7 +257,7 @@ def recorded_before() -> dict[str, float]:
     rows = read_recorded(LEAK.name).table
     rows = rows[rows["variant"] == _BEFORE].drop_duplicates("quantity")
     return {
-        _GAINS[quantity]: float(share)
+        LEAKED[quantity]: float(share)
         for quantity, share in zip(rows["quantity"], rows["value"], strict=True)
     }
 

@@ -20,6 +20,8 @@ TITLES = {
     "accuracy": "accuracy",
     "auc": "attacker's AUC (0.5: guessing)",
     "nw": "Nw: share of words that stay",
+    "counts-word": "share of content words guessed by frequency",
+    "counts-near": "share of content words guessed by frequency, or a near word",
     "word": "share of words guessed, all equally likely",
     "rouge1": "ROUGE-1 F1",
     "rouge1_recall": "ROUGE-1 recall",
@@ -33,6 +35,11 @@ EXPLAINED = {
     "auc": "Attacker's AUC: how well an attacker tells the texts that the classifier learned from "
     "apart from others (0.5: as by guessing, 1: never wrong).",
     "nw": "Nw: the share of words that come out unchanged.",
+    "counts-word": "Guessed: the share of content words that someone names who knows the mechanism "
+    "and how common words are, and sees what came out. Where that cannot be computed the guess is "
+    "that of the best of some attackers, which is a lower bound.",
+    "counts-near": "Guessed or nearly: the same share where one of the nine nearest words counts "
+    "as well.",
     "word": "Guessed: of all words of the lexicon, taken for equally likely, the share that an "
     "attacker names who knows the mechanism and sees what came out. Where that cannot be computed "
     "the guess is the output itself, which is a lower bound.",

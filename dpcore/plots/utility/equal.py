@@ -18,7 +18,8 @@ COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x"
 
 X_TITLES = {
     "nw": "Nw: share of words that stay",
-    "word": "share of words guessed, all equally likely",
+    "counts-word": TITLES["counts-word"],
+    "counts-near": TITLES["counts-near"],
     "auc": "attacker's AUC (0.5: guessing)",
     "loss": "largest proved loss between two words (nats)",
 }

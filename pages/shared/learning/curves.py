@@ -34,7 +34,8 @@ T = TypeVar("T")
 NOMINAL = "nominal"
 EQUAL = {
     "nw": later("equal Nw"),
-    "word": later("equal guesses"),
+    "counts-word": later("equal guesses"),
+    "counts-near": later("equal near guesses"),
     "auc": later("equal attacker success"),
     LOSS: later("equal proved loss"),
 }

@@ -1,15 +1,21 @@
 """The meter of ε: closed forms, the packing bound, and statements about unknown values."""
 
+import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpcore.attack.bounds.meter import largest_epsilon, meter
+from dpcore.attack.bounds.meter import largest_epsilon, meter, write_bundle
 from dpcore.attack.leak import leak
 from dpcore.attack.output.prior import Prior, typed_prior, uniform
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, MetricPrivacy, Status
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.metric import Metric
+from dpcore.mechanisms.exponential.packing import known_weights
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms import lexicons
 
@@ -117,6 +123,40 @@ def test_nonsense_beside_epsilon_is_refused() -> None:
         meter(LEXICON, 1.0, local=True, delta=1.0)
     with pytest.raises(ParameterError, match="share"):
         largest_epsilon(LEXICON, 1.0)
+
+
+@pytest.mark.slow
+def test_bounds_for_the_counts_of_words_are_bundled() -> None:
+    lexicon = load(None)
+    weights = known_weights(lexicon, Metric.EUCLIDEAN)
+    assert weights is not None
+    rows = meter(lexicon, weights.wanted, "counts", compute=False).rows
+    highs = np.array([row.high for row in rows])
+    assert np.all(np.diff(highs) >= 0)
+    assert highs[0] < 0.02
+    assert highs[weights.wanted == 2.0] < 0.99
+    assert all(row.low <= row.high for row in rows)
+    assert rows[-1].low > 0.999  # `optimal` closes the interval where ε is large
+    (between,) = meter(lexicon, 1.02, "counts", compute=False).rows
+    assert between.high == highs[weights.wanted == 1.05]
+    (unknown,) = meter(lexicon, 1.0, "counts-all", compute=False).rows
+    assert unknown.high == 1.0
+
+
+@pytest.mark.full
+def test_the_bundled_bounds_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lexicon = load(None)
+    (known,) = meter(lexicon, 1.0, "counts", compute=False).rows
+    file = tmp_path / "meter.json"
+    weights = known_weights(lexicon, Metric.EUCLIDEAN)
+    assert weights is not None
+    one = replace(weights, wanted=np.array([1.0]))
+    monkeypatch.setattr("dpcore.attack.bounds.meter.known_weights", lambda *_: one)
+    write_bundle(file, lexicon)
+    ((table,),) = (part.values() for part in json.loads(file.read_text("utf-8")).values())
+    assert table == [[1.0, pytest.approx(known.high, rel=1e-5)]]
 
 
 def test_a_large_vocabulary_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

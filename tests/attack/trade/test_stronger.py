@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpcore.attack.output.prior import Prior
 from dpcore.attack.trade.attackers import from_laws, guess_from_samples
 from dpcore.mechanisms.registry import create
 from tests.mechanisms import lexicons
@@ -19,6 +20,10 @@ def test_all_laws_give_the_definition(name: str) -> None:
     for e, epsilon in enumerate(EPSILONS):
         table = np.array([mechanism.law(word, [epsilon]).dense(N)[0] for word in range(N)])
         assert shares[e] == pytest.approx(table.max(axis=0).sum() / N, abs=error + 1e-12)
+    weights = np.arange(N) / np.arange(N).sum()  # the first word is impossible
+    shares, error = from_laws(mechanism, EPSILONS[-1:], prior=Prior("typed", weights, ""))
+    best = (weights[:, None] * table).max(axis=0).sum()
+    assert shares[0] == pytest.approx(best, abs=error + 1e-12)
 
 
 @pytest.mark.parametrize(("name", "epsilon"), [("k-ary", 4.0), ("tem", 4.0)])

@@ -4,14 +4,26 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcore.attack.output.prior import content_words
 from dpcore.attack.trade.attackers import measure_from_pairs
-from dpcore.attack.trade.ground import BAYES, LEAKAGES, REPEATS, UTILITIES, Amount, Ground
-from dpcore.attack.trade.tradeoff import amounts, tradeoff
+from dpcore.attack.trade.ground import (
+    BAYES,
+    KEPT,
+    LEAKAGES,
+    MEANT,
+    REPEATS,
+    UTILITIES,
+    Amount,
+    Ground,
+)
+from dpcore.attack.trade.tradeoff import amounts, left_of_words, tradeoff
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.contract import SMALL, every_mechanism, make, typical
 
@@ -164,3 +176,36 @@ def test_nonsense_is_refused() -> None:
     for near, pairs in ((1, 5), (41, 5), (4, 1)):
         with pytest.raises(ParameterError, match="must be"):
             tradeoff(k_ary, [1.0], near=near, pairs=pairs)
+
+
+@pytest.mark.parametrize("key", ["k-ary", "tem", "madlib", "truncated-gumbel"])
+def test_what_is_left_counts_words_as_often_as_they_occur(key: str, rng: MakeRng) -> None:
+    """From the laws of all words; Hoeffding, for values in [−1, 1], at one in a million."""
+    mechanism = make(key, english(60, 6))
+    lexicon, epsilon, count, draws = mechanism.lexicon, typical(mechanism), 20_000, 4_000
+    weights = content_words(lexicon).probability
+    if mechanism.exact_law:
+        laws = [mechanism.law(w, [epsilon]).dense(60)[0] for w in range(60)]
+    else:
+        words = np.repeat(np.arange(60), draws)
+        outputs = outputs_at(mechanism, rng(), words, np.array([epsilon]))[:, 0]
+        laws = [np.bincount(part, minlength=60) / draws for part in np.split(outputs, 60)]
+    vectors = lexicon.vectors.astype(np.float64)
+    distance = np.linalg.norm(vectors[:, None] - vectors, axis=2)
+    joint = weights[:, None] * np.array(laws)
+    kept = np.trace(joint)
+    meaning = 1.0 - (distance * joint).sum() / (weights @ distance.mean(axis=1))
+    rows = {row.quantity: row for row in left_of_words(mechanism, [epsilon], count, 0)}
+    slack = 2.0 * np.sqrt(np.log(2e6) / (2 * count))
+    slack += 0.0 if mechanism.exact_law else np.sqrt(np.log(2e6) / draws)
+    assert rows[MEANT].value == pytest.approx(meaning, abs=2 * slack)
+    assert rows[KEPT].exact == (key in {"k-ary", "tem", "truncated-gumbel"})
+    assert rows[KEPT].value == pytest.approx(kept, abs=1e-6 if rows[KEPT].exact else slack)
+    assert all(row.low <= row.value <= row.high for row in rows.values())
+
+
+def test_an_output_that_has_nothing_to_do_with_the_word_leaves_nothing() -> None:
+    rows = left_of_words(make("k-ary", english(60, 6)), [1e-9], 20_000, 0)
+    left = {row.quantity: row.value for row in rows}
+    assert left[KEPT] == pytest.approx(1 / 60, rel=1e-6)
+    assert abs(left[MEANT]) < 0.02

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.bounds.meter import meter
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
@@ -83,7 +83,7 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
             most = "not known"
         assert permitted == most
         assert reading.high > 0.99 * share  # what is given away is within what is permitted
-        assert left == f"{100 * (curve.at_epsilon('meaning', epsilon) or 0.0):.0f}\u00a0%"
+        assert left == f"{100 * (curve.at_epsilon(MEANT, epsilon) or 0.0):.0f}\u00a0%"
 
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:

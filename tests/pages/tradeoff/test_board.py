@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.papers.ours.equal_leakage import task_curves
-from dpcore.papers.ours.tradeoff import ARMS, recorded_curves, with_leak
+from dpcore.papers.ours.tradeoff import ARMS, recorded_curves
 from dpcore.rewrite.sentence import draw, prepare
 from dpcore.study.recorded import Figures, read_recorded
 from pages.shared.session import DEFAULT_PRESET, PRESETS
@@ -51,7 +51,7 @@ def test_marks_are_the_recorded_curves_at_every_step(first: AppTest) -> None:
             100 * curve.values(GUESSED), abs=6e-4
         )
         for share, place in zip(WORD.steps, line["at"], strict=True):
-            left = curve.at("meaning", GUESSED, share)
+            left = curve.at(MEANT, GUESSED, share)
             if left is None:
                 assert place is None
             else:
@@ -132,7 +132,7 @@ def test_a_finding_names_the_most_and_the_least_in_few_words(first: AppTest) -> 
 
 
 def test_nobody_stands_above_the_line_that_nobody_can_cross() -> None:
-    data = board(open_link("tradeoff", learned="word", left="kept"))
+    data = board(open_link("tradeoff", left="kept"))
     for frame in data["charts"][0]["frames"]:
         (guide,) = frame["guides"]
         assert guide["kind"] == "bound"
@@ -160,7 +160,7 @@ def test_every_pair_of_axes_is_drawn_or_not_offered(leakage: Any) -> None:
 def test_what_texts_teach_is_the_recorded_accuracy() -> None:
     data = board(open_link("tradeoff", left="sst2"))
     figures = Figures(read_recorded("equal-leakage-sst2"))
-    curves = {label: with_leak(curve) for label, curve in task_curves(figures, "SST-2").items()}
+    curves = task_curves(figures, "SST-2")
     for line in lines(data):
         curve = curves.get(line["label"])
         if curve is None:
@@ -168,7 +168,7 @@ def test_what_texts_teach_is_the_recorded_accuracy() -> None:
         else:
             values = 100 * curve.values("accuracy")
             assert [y for _, y in line["points"]] == pytest.approx(values, abs=6e-4)
-    assert "without privacy 67" in data["charts"][0]["frames"][0]["guides"][0]["label"]
+    assert "without privacy 72" in data["charts"][0]["frames"][0]["guides"][0]["label"]
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_the_numbers_below_are_those_of_the_dial() -> None:
     numbers = table(test, "mechanism", "ε").set_index("mechanism")
     curve = recorded_curves()["tem"]
     assert numbers.loc["tem", "ε"] == pytest.approx(curve.epsilon_at(GUESSED, 0.4))
-    left = 100 * (curve.at("meaning", GUESSED, 0.4) or 0.0)
+    left = 100 * (curve.at(MEANT, GUESSED, 0.4) or 0.0)
     assert numbers.loc["tem", "meaning left (%)"] == pytest.approx(left)
     assert numbers["ε"].isna().tolist() == [False, True]  # of ten words
     row = board(test)["rows"][-1]
