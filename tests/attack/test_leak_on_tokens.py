@@ -1,4 +1,4 @@
-"""What is guessed of the words of real texts, rewritten by the command, against sums of our own.
+"""Guesses about the words of real texts, rewritten by the command, against sums of our own.
 
 The guesser knows the law and the shipped counts; the words are as frequent as they are in the
 texts. Sums are written down from the definition of the mechanism, without the code under test.

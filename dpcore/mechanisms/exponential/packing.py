@@ -58,7 +58,7 @@ class Kernel:
 
     def part(self, words: IntArray) -> Kernel:
         """Return the kernel of some of the words, or this one if they are most of them."""
-        # Four times the time of the part, or less, in which its distances have to be kept anew.
+        # A part of more than half would cost nearly as much, and its distances once more.
         return self if 2 * words.size > self.n else Kernel(self._vectors[words], self._metric)
 
     def near(

@@ -20,6 +20,7 @@ X_TITLES = {
     "nw": "Nw: share of words that stay",
     "counts-word": TITLES["counts-word"],
     "counts-near": TITLES["counts-near"],
+    "word": TITLES["word"],
     "auc": "attacker's AUC (0.5: guessing)",
     "loss": "largest proved loss between two words (nats)",
 }

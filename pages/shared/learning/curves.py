@@ -36,6 +36,7 @@ EQUAL = {
     "nw": later("equal Nw"),
     "counts-word": later("equal guesses"),
     "counts-near": later("equal near guesses"),
+    "word": later("equal guesses, all equally likely"),
     "auc": later("equal attacker success"),
     LOSS: later("equal proved loss"),
 }
@@ -49,6 +50,7 @@ LEARNING_TABS = {
 """Titles of the views of an experiment or a run, by their short names in the link."""
 VIEW = "use_view"
 """Name of the open view in the link."""
+_COSTS = ("auc", "nw", "counts-word", "counts-near", "word")
 _FIRST = ("accuracy", "auc", "nw")  # the first two of those available
 
 
@@ -318,10 +320,10 @@ def solve_view(evidence: Evidence) -> None:
 def frontier_view(evidence: Evidence) -> None:
     """Draw the choice of both axes, and the figure."""
     there = evidence.quantities
-    costs: list[str] = [name for name in ("auc", "nw", "word") if name in there]
+    costs: list[str] = [name for name in _COSTS if name in there]
     if evidence.has_losses:
         costs.append(LOSS)
-    gains = [name for name in there if name not in {"auc", "nw", "word"}]
+    gains = [name for name in there if name not in _COSTS]
     if not (costs and gains):
         note(say("There is nothing to compare yet."))
         return

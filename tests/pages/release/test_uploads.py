@@ -59,7 +59,7 @@ def test_without_labels_to_learn_a_private_copy_can_be_made(
     assert all(button.disabled for button in test.button if button.key == "use_start")
     assert "own.csv: " in shown
     (row,) = component(test, "offers")["rows"]
-    assert row["steps"][9]["cells"][1].startswith("at least 9.3 of 100")
+    assert row["steps"][9]["cells"][1].startswith("at least 9.4 of 100")
     assert row["steps"][9]["cells"][2].startswith("at least 1")
     assert row["steps"][9]["cells"][3] == "not measured here"
 

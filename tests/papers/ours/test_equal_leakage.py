@@ -74,7 +74,7 @@ def test_epsilon_is_where_the_levels_are_met() -> None:
             for level, epsilon in list(zip(LEVELS, arm.epsilons, strict=True))[:known]:
                 met = trade[arm.name].epsilon_at(BY_COUNTS, level)
                 # Since then more words were drawn for what stays, which is a bound of this one.
-                assert epsilon == pytest.approx(met, rel=0.015)
+                assert epsilon == pytest.approx(met, rel=0.025)
     assert trade["truncated-gumbel"].epsilon_at(BY_COUNTS, LEVELS[-2]) is None
     assert trade["truncated-gumbel-repaired"].epsilon_at(BY_COUNTS, LEVELS[-1]) is None
 
