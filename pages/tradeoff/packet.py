@@ -151,7 +151,7 @@ def _frame(
     return {
         "x": _axis(say(leakage.axis), 100 * leakage.low, width),
         "y": _upwards(utility, high),
-        "guides": _guides(leakage, utility, min(width, high), without),
+        "guides": _guides(leakage, utility, width, high, without),
     }
 
 
@@ -213,7 +213,7 @@ def _upwards(utility: Utility, high: float) -> dict[str, Any]:
 
 
 def _guides(
-    leakage: Leakage, utility: Utility, high: float, without: float | None
+    leakage: Leakage, utility: Utility, width: float, high: float, without: float | None
 ) -> list[dict[str, Any]]:
     """Return lines other than mechanisms: bounds that none can cross, and reference lines."""
     low = 100 * leakage.low
@@ -222,9 +222,10 @@ def _guides(
             return []
         level = 100 * without
         text = say("without privacy {level:.0f} %", level=level)
-        flat = [[low, level], [high, level]]
+        flat = [[low, level], [width, level]]
         return [{"label": text, "kind": "line", "points": flat, "place": 1}]
-    diagonal = [[low, low], [high, high]]
+    end = min(width, high)
+    diagonal = [[low, low], [end, end]]
     # Someone who repeats the output guesses the words that stay: no more can stay than are guessed.
     if leakage.key == utility.bound:
         label = say("nobody can be above this line")

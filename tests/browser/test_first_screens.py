@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, by_turns, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
@@ -58,8 +58,9 @@ _LOOK = """selector => {
 }"""
 
 
-@pytest.mark.parametrize(("options", "most"), LIMITS, ids=["desktop", "phone"])
-@pytest.mark.parametrize("page_address", PICTURES)
+@pytest.mark.parametrize(
+    ("page_address", "options", "most"), by_turns([(each,) for each in PICTURES], LIMITS)
+)
 def test_the_picture_comes_first(
     app_url: str, new_page: NewPage, page_address: str, options: dict[str, Any], most: float
 ) -> None:

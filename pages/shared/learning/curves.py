@@ -36,7 +36,7 @@ EQUAL = {
     "nw": later("equal Nw"),
     "counts-word": later("equal guesses"),
     "counts-near": later("equal near guesses"),
-    "word": later("equal guesses, all equally likely"),
+    "word": later("equal guesses, all alike"),
     "auc": later("equal attacker success"),
     LOSS: later("equal proved loss"),
 }

@@ -50,7 +50,7 @@ RECORDED = [study for study in STUDIES if study.name in {e.name for e in read_bu
 # -- the plan
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_epsilon_is_where_the_levels_are_met() -> None:
     """Of ε three digits are kept. Where all outputs are summed the share itself says so."""
     trade, lexicon = recorded_curves(), load(None)
