@@ -476,7 +476,7 @@ def _method(goal: Goal) -> str:
         )
     if goal.quantity == "accuracy":
         return say(
-            "From this ε on, the 95 % interval of the loss, over five trials, each against the "
+            "From this ε on, the 95 % interval of the loss, over all trials, each against the "
             "same texts without privacy, is within the goal; straight lines in ln ε between "
             "what was measured. ε of two mechanisms are not one quantity."
         )

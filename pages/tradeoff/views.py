@@ -117,7 +117,7 @@ def _meaning_view(scene: TradeoffScene) -> None:
         st.markdown(
             say(
                 "**accuracy**: a linear classifier learns from private training texts and is "
-                "tested on private test texts, five times with fresh noise; without anything "
+                "tested on private test texts, several times with fresh noise; without anything "
                 "learned it is right for 50 of 100 where there are two classes."
             )
         )

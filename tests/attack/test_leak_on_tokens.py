@@ -37,11 +37,11 @@ def guesses(weights: NDArray[np.float64], epsilon: float, k: int) -> NDArray[np.
     near, far = odds_of(epsilon, k)
     answers = load(None).neighbours(k).indices
     best = np.full(weights.size, weights.argmax())
-    found = weights[best] * far
+    likelihood = weights[best] * far
     for word in np.argsort(weights, kind="stable").tolist():  # the likelier one comes later
         outputs = answers[word]
-        better = outputs[weights[word] * near > found[outputs]]
-        best[better], found[better] = word, weights[word] * near
+        better = outputs[weights[word] * near > likelihood[outputs]]
+        best[better], likelihood[better] = word, weights[word] * near
     return best
 
 
@@ -91,10 +91,10 @@ def test_words_of_real_texts_are_guessed_as_often_as_the_sum_says(
     # An experiment keeps each text behind its private form. Names come out with a capital.
     outputs, inputs = np.array([[places[w] for w in line.lower().split("\t")] for line in lines]).T
     assert np.array_equal(inputs, words)
-    measured = float((guesses(weights, EPSILON, K)[outputs] == words).mean())
+    share_right = float((guesses(weights, EPSILON, K)[outputs] == words).mean())
     truth = np.bincount(words, minlength=weights.size) / TOKENS
     # Hoeffding: the words are given, the noise is what is random.
     slack = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * TOKENS))
-    assert abs(measured - right(truth, weights, EPSILON, K)) < slack
+    assert abs(share_right - right(truth, weights, EPSILON, K)) < slack
     # Three thousand words of the same corpus, counted by another program: ± .016.
-    assert abs(measured - share) < 0.016 + slack
+    assert abs(share_right - share) < 0.016 + slack

@@ -328,9 +328,9 @@ def write_bundle(path: Path, lexicon: Lexicon, progress: Progress = silent) -> N
     """
     metric, prior = Metric.EUCLIDEAN, content_words(lexicon)
     weights = known_weights(lexicon, metric)
-    wanted = np.empty(0) if weights is None else weights.wanted
-    upper = _packing_bound(lexicon, wanted, prior.probability, metric, progress)
-    rows = np.stack((wanted, upper), axis=1).tolist()
+    grid = np.empty(0) if weights is None else weights.wanted
+    upper = _packing_bound(lexicon, grid, prior.probability, metric, progress)
+    rows = np.stack((grid, upper), axis=1).tolist()
     table = {lexicon.fingerprint: {_kind(prior, metric): rows}}
     write_text(path, json.dumps(table, indent=1) + "\n")
 

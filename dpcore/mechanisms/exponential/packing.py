@@ -57,9 +57,11 @@ class Kernel:
         self.n = len(vectors)
 
     def part(self, words: IntArray) -> Kernel:
-        """Return the kernel of some of the words, or this one if they are most of them."""
+        """Return the kernel of some of the words, or this one if they are most of them, or none."""
         # A part of more than half would cost nearly as much, and its distances once more.
-        return self if 2 * words.size > self.n else Kernel(self._vectors[words], self._metric)
+        if not 0 < 2 * words.size <= self.n:
+            return self
+        return Kernel(self._vectors[words], self._metric)
 
     def near(
         self, etas: FloatArray, columns: FloatArray, progress: Progress = silent
@@ -228,7 +230,7 @@ def solve(
     limits = np.array([_CLOSE * float(np.linalg.norm(row)) for row in wanted])
     open_ = np.arange(etas.size)
     for _ in range(_ROUNDS):
-        weights[open_], products = _on_support(
+        weights[open_], products = _descend(
             kernel,
             etas[open_],
             wanted[open_],
@@ -247,33 +249,12 @@ def solve(
             break
     residual = np.where(support, wanted - kernel.exact(etas, weights, progress), 0.0)
     limits = _REFINED * np.linalg.norm(residual, axis=1)
-    correction, _ = _on_support(
+    correction, _ = _descend(
         kernel, etas, residual, np.zeros_like(weights), support, limits, progress
     )
     weights = np.maximum(weights + correction, 0.0)
     products = kernel.exact(etas, weights, progress)
     return Solution(etas, weights, products, kernel.error(etas, diameter))
-
-
-def _on_support(
-    kernel: Kernel,
-    etas: FloatArray,
-    wanted: FloatArray,
-    start: FloatArray,
-    support: NDArray[np.bool_],
-    limits: FloatArray,
-    progress: Progress,
-) -> tuple[FloatArray, FloatArray]:
-    """Run `_descend` on the words that any η uses, and multiply the result by all of K once."""
-    words = np.flatnonzero(support.any(axis=0))
-    part = kernel.part(words)
-    if part is kernel:
-        return _descend(kernel, etas, wanted, start, support, limits, progress)
-    solution = np.zeros_like(start)
-    solution[:, words], _ = _descend(
-        part, etas, wanted[:, words], start[:, words], support[:, words], limits, progress
-    )
-    return solution, kernel.near(etas, solution, progress)
 
 
 def _descend(
@@ -299,6 +280,16 @@ def _descend(
     Returns:
         The solution and K times it, shape (E, n) each.
     """
+    words = np.flatnonzero(support.any(axis=0))
+    part = kernel.part(words)
+    if (
+        part is not kernel
+    ):  # the steps among the words that any η uses, and all of K once at the end
+        solution = np.zeros_like(start)
+        solution[:, words], _ = _descend(
+            part, etas, wanted[:, words], start[:, words], support[:, words], limits, progress
+        )
+        return solution, kernel.near(etas, solution, progress)
     solution = np.where(support, start, 0.0)
     products = kernel.near(etas, solution, progress) if start.any() else np.zeros_like(start)
     residual = np.where(support, wanted - products, 0.0)

@@ -174,19 +174,22 @@ def leaked(
         laws: True to sum the laws of all words for the very word (`from_laws`).
     """
     prior = parse_prior(mechanism.lexicon, stranger)
-    shares, how = [(0.0, 0.0, 0.0)] * len(epsilons), LEARNED
+    shares = [(0.0, 0.0, 0.0)] * len(epsilons)
     if laws:
         sums, error = from_laws(mechanism, np.asarray(epsilons), prior=prior)
-        shares, how = [(share, share - error, share + error) for share in sums.tolist()], BAYES
+        shares = [(share, share - error, share + error) for share in sums.tolist()]
     elif learned:
         shares = shares_from_samples(mechanism, epsilons, learned, draws, seed, prior=prior)
     for gain in LEAKED:
         leaks = leak(mechanism, epsilons, stranger, gain, draws=draws, seed=seed)
         for each, (share, low, high) in zip(leaks, shares, strict=True):
-            if (laws and gain == "word") or share > each.after:
-                each = replace(each, after=share, low=low, high=high, attacker=how)
-            elif low > each.low:  # who names the very word names a near one too
-                each = replace(each, low=low)
+            if laws and gain == "word":
+                each = replace(each, after=share, low=low, high=high, exact=True, attacker=BAYES)
+            elif learned and share > each.after:
+                each = replace(each, after=share, low=low, high=high, attacker=LEARNED)
+            else:  # the guess of the very word is one of a near word too
+                after, least = max(share, each.after), max(low, each.low)
+                each = replace(each, after=after, low=least, high=max(after, each.high))
             yield gain, each
 
 

@@ -193,14 +193,14 @@ def test_what_is_left_counts_words_as_often_as_they_occur(key: str, rng: MakeRng
     vectors = lexicon.vectors.astype(np.float64)
     distance = np.linalg.norm(vectors[:, None] - vectors, axis=2)
     joint = weights[:, None] * np.array(laws)
-    kept = np.trace(joint)
+    stays = np.trace(joint)
     meaning = 1.0 - (distance * joint).sum() / (weights @ distance.mean(axis=1))
     rows = {row.quantity: row for row in left_of_words(mechanism, [epsilon], count, 0)}
     slack = 2.0 * np.sqrt(np.log(2e6) / (2 * count))
     slack += 0.0 if mechanism.exact_law else np.sqrt(np.log(2e6) / draws)
     assert rows[MEANT].value == pytest.approx(meaning, abs=2 * slack)
     assert rows[KEPT].exact == (key in {"k-ary", "tem", "truncated-gumbel"})
-    assert rows[KEPT].value == pytest.approx(kept, abs=1e-6 if rows[KEPT].exact else slack)
+    assert rows[KEPT].value == pytest.approx(stays, abs=1e-6 if rows[KEPT].exact else slack)
     assert all(row.low <= row.value <= row.high for row in rows.values())
 
 

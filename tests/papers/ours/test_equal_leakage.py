@@ -70,8 +70,8 @@ def test_epsilon_is_where_the_levels_are_met() -> None:
             assert arm.epsilons == (28.0,) == tuple(trade[arm.name].epsilons[:1])
         else:
             assert len(arm.epsilons) == len(LEVELS)
-            known = 3 if arm.mechanism == "vickrey" else len(LEVELS)  # who learned is not recorded
-            for level, epsilon in list(zip(LEVELS, arm.epsilons, strict=True))[:known]:
+            reach = 3 if arm.mechanism == "vickrey" else len(LEVELS)  # who learned is not recorded
+            for level, epsilon in list(zip(LEVELS, arm.epsilons, strict=True))[:reach]:
                 met = trade[arm.name].epsilon_at(BY_COUNTS, level)
                 # Since then more words were drawn for what stays, which is a bound of this one.
                 assert epsilon == pytest.approx(met, rel=0.025)

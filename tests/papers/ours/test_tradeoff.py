@@ -12,12 +12,24 @@ from dpcore.attack.bounds.meter import meter
 from dpcore.attack.leak import leak
 from dpcore.attack.output.prior import content_words
 from dpcore.attack.trade.curve import HIGH, VALUE
-from dpcore.attack.trade.ground import BAYES, GUESSED, KEPT, LEAKAGES, MEANT, NEARLY, UTILITIES
+from dpcore.attack.trade.ground import (
+    BAYES,
+    GUESSED,
+    KEPT,
+    LEAKAGES,
+    LEARNED,
+    MEANT,
+    NEARLY,
+    UTILITIES,
+)
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import (
     ARMS,
     LEAK,
+    LEAKED,
+    leaked,
     measure_leak,
     measure_left,
     measure_tradeoff,
@@ -151,3 +163,25 @@ def test_before_is_the_share_of_the_commonest_word_and_its_near_ones() -> None:
     before = recorded_before()
     assert before[GUESSED] == content_words(load(None)).probability.max()
     assert before[GUESSED] < before[NEARLY] < recorded_curves()["tem"].values(NEARLY)[0]
+
+
+def test_the_better_of_two_attackers_counts_and_laws_are_exact() -> None:
+    words = load(None)
+    few = Lexicon("few", words.words[2_000:2_080], words.vectors[2_000:2_080])
+    for name, epsilon, more in (
+        ("truncated-gumbel", 60.0, {"laws": True}),
+        ("vickrey", 40.0, {"learned": 20}),
+    ):
+        mechanism = create(name, few)
+        plain = [leak(mechanism, epsilon, "counts", gain, draws=2_000) for gain in LEAKED]
+        word, near = (each for _, each in leaked(mechanism, [epsilon], "counts", 2_000, 0, **more))
+        assert word.after >= plain[0].after - 1e-9
+        assert near.low >= max(plain[1].low, word.low) - 1e-9
+        assert word.low <= word.after <= word.high
+        assert near.low <= near.after <= near.high
+        if name == "vickrey":  # it often answers with the second nearest word
+            assert word.attacker == LEARNED
+        else:
+            assert (word.attacker, word.exact) == (BAYES, True)
+            # So few words have a law each, so that `leak` sums all outputs too.
+            assert word.after == pytest.approx(plain[0].after, abs=1e-7)
