@@ -24,7 +24,7 @@ GUESSED, NEARLY = "counts-word", "counts-near"
 """Leakages to the stranger `counts` of `dpcore.attack.leak`: content words that someone guesses who
 knows how common they are, and those of which they guess the word or one of the nine nearest."""
 KEPT, MEANT = "counts-kept", "counts-meaning"
-"""What is left of content words, each counted as often as it occurs in text: `kept` and `meaning`.
+"""Utilities of content words, each counted as often as it occurs in text: `kept` and `meaning`.
 Over the dictionary a rare word, isolated as it is, counts as much as a common one."""
 NEAR = 10
 """k: the word itself and the nine words nearest to it."""

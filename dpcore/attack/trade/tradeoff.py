@@ -210,7 +210,7 @@ def left_of_words(
     seed: int,
     progress: Progress = silent,
 ) -> Iterator[Amount]:
-    """Measure what is left of content words as often as they occur: `KEPT` and `MEANT` at each ε.
+    """Measure utilities of content words as often as they occur: `KEPT` and `MEANT` at each ε.
 
     Words are drawn by their counts, and for each its output. Where columns are closed forms, the
     share of words that stay is a sum over all of them. In 1 − E d(w, y)/d̄, d̄ is the mean

@@ -161,7 +161,7 @@ def leaked(
     learned: int = 0,
     laws: bool = False,
 ) -> Iterator[tuple[str, Leak]]:
-    """Yield the gain, of `LEAKED`, and what is guessed, for each ε.
+    """Yield the gain, of `LEAKED`, and the success of the stranger, for each ε.
 
     Args:
         mechanism: any mechanism.
@@ -210,7 +210,7 @@ LEFT = Study(
 
 
 def measure_left(cell: Cell, sources: Sources) -> list[Row]:
-    """Measure what one mechanism leaves at all its ε.
+    """Measure the utility left by one mechanism at all its ε.
 
     Option: `draws`, the number of words, as for `dpcore.attack.trade.tradeoff.left_of_words`.
     """
