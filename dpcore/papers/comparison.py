@@ -37,11 +37,14 @@ _COMPARED: dict[str, Callable[[Figures], tuple[Row, ...]]] = {
     "huang2024-figure-5-yahoo": huang.figure_rows,
     "huang2024-figure-4-sst2": huang.accuracy_rows,
     "huang2024-figure-4-agnews": huang.accuracy_rows,
+    "huang2024-figure-4-sst2-full": huang.accuracy_rows,
+    "huang2024-figure-4-agnews-full": huang.accuracy_rows,
     "huang2024-tables-yelp": huang.table_rows,
     "huang2024-autoencoder-yelp": huang.autoencoder_rows,
     "huang2024-autoencoder-yahoo": huang.autoencoder_rows,
     "huang2024-autoencoder-noise-yelp": huang.noise_rows,
     "carvalho2021-figure-1": carvalho_rows,
+    "carvalho2021-figure-1-full": carvalho_rows,
     "adept2021-atis-snips": adept_rows,
 }
 """Comparison by name of the study; a study that is not listed reproduces no paper."""

@@ -31,12 +31,14 @@ from dpcore.rewrite.vocabulary import encode
 # Labelled corpora in parquet files: some texts of a split, drawn by a seed.
 
 
-def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -> LabelledTexts:
+def labelled_rows(
+    path: Path, split: str | tuple[str, ...], most: int, rng: np.random.Generator
+) -> LabelledTexts:
     """Read some distinct texts of a split with their labels, in random order.
 
     Args:
         path: parquet with the columns text, label and split.
-        split: the split to read.
+        split: the split to read, or several that are put together.
         most: largest number of texts.
         rng: generator for choice and order.
 
@@ -49,7 +51,7 @@ def labelled_rows(path: Path, split: str, most: int, rng: np.random.Generator) -
 
 
 def text_rows(
-    path: Path, split: str, most: int, rng: np.random.Generator
+    path: Path, split: str | tuple[str, ...], most: int, rng: np.random.Generator
 ) -> tuple[list[str], list[str]]:
     """Read texts and their labels as `labelled_rows` does, without checking the labels."""
     part = _rows(path, ["text", "label"], split, most, rng)
@@ -74,13 +76,14 @@ def pair_rows(
 def _rows(
     path: Path,
     columns: list[str],
-    split: str,
+    split: str | tuple[str, ...],
     most: int,
     rng: np.random.Generator,
     distinct: str | list[str] = "text",
 ) -> Any:
     frame = _kept_columns(path, (*columns, "split"))
-    frame = frame[frame["split"] == split].dropna(subset=columns).drop_duplicates(distinct)
+    wanted = (split,) if isinstance(split, str) else split
+    frame = frame[frame["split"].isin(wanted)].dropna(subset=columns).drop_duplicates(distinct)
     if not len(frame):
         raise StudyError(f"{path} has no rows of the split {split!r}")
     # All rows are permuted, so that a larger sample of a seed begins with the smaller one.

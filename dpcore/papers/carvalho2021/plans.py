@@ -21,33 +21,50 @@ from dpcore.study.runner import Sources
 from dpcore.study.utility import private
 from dpcore.study.vocabularies import labelled_rows
 
-_QUARTER, _MEDIAN, _TRIALS = 1_500, 178, 5
-STUDY = Study(
+_MEDIAN = 178
+_EPSILONS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)
+
+
+def _study(name: str, title: str, quarter: int, trials: int, madlib: tuple[float, ...]) -> Study:
+    return Study(
+        title,
+        "Carvalho et al. 2021, Figures 1a and 1b",
+        Plan(
+            name,
+            "dpcore.papers.carvalho2021.plans:measure_quarters",
+            (Arm(""), Arm("tem", _EPSILONS), Arm("madlib", madlib)),
+            ("imdb",),
+            ("imdb.parquet",),
+            tuple(range(trials)),
+            (
+                ("quarter", quarter),
+                ("most", None),
+                ("document_words", _MEDIAN),
+                ("learners", ("averaged", "tf-idf", "network")),
+            ),
+            together=True,
+        ),
+        f"In {f'each of {trials} trials' if trials > 1 else 'one trial'} (the paper: 5) "
+        f"{quarter:,} reviews in each of the quarters TR1, TR2, TE1, TE2 (the paper: 12,500), "
+        f"newly drawn and whole (half of them have {_MEDIAN} words or more).",
+    )
+
+
+STUDY = _study(
+    "carvalho2021-figure-1",
     "IMDb: utility and membership inference of TEM and Madlib",
-    "Carvalho et al. 2021, Figures 1a and 1b",
-    Plan(
-        "carvalho2021-figure-1",
-        "dpcore.papers.carvalho2021.plans:measure_quarters",
-        (
-            Arm(""),
-            Arm("tem", (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 20.0)),
-            Arm("madlib", (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)),
-        ),
-        ("imdb",),
-        ("imdb.parquet",),
-        tuple(range(_TRIALS)),
-        (
-            ("quarter", _QUARTER),
-            ("most", None),
-            ("document_words", _MEDIAN),
-            ("learners", ("averaged", "tf-idf", "network")),
-        ),
-        together=True,
-    ),
-    f"In each of {_TRIALS} trials (the paper: 5) {_QUARTER:,} reviews in each of the "
-    "quarters TR1, TR2, TE1, TE2 (the paper: 12,500), newly drawn and whole (half of them have "
-    f"{_MEDIAN} words or more).",
+    1_500,
+    5,
+    (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0),
 )
+FULL = _study(
+    "carvalho2021-figure-1-full",
+    "IMDb, all reviews: utility and membership inference of TEM and Madlib",
+    12_400,
+    1,
+    (2.0, 4.0, 20.0),
+)
+"""The same with all distinct reviews: a copy in another quarter would tell membership wrongly."""
 
 
 def measure_quarters(cell: Cell, sources: Sources) -> list[Row]:

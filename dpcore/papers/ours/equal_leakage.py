@@ -119,20 +119,22 @@ _REAL_ARMS = tuple(arm for arm in ARMS if arm.mechanism not in _LEFT_OUT)
 _WORDS = 1_000
 
 
-def _real(key: str, title: str, training: int, testing: int, trials: int) -> Study:
+def _real(
+    key: str, title: str, training: int, testing: int, trials: int, more: Settings = ()
+) -> Study:
     file = f"{key}.parquet"
     sizes: Settings = (("train", training), ("test", testing), ("words", _WORDS), ("title", title))
     return Study(
         f"{title}: mechanisms at equal leakage",
         "",
         Plan(
-            f"{TEACHING.name}-{key}",
+            f"{TEACHING.name}-{key.partition('_')[0]}",
             _TASK,
             _REAL_ARMS,
             ("bundled",),
             (file,),
             tuple(range(_FIRST, _FIRST + trials)),
-            (*_SHARED, *sizes),
+            (*_SHARED, *sizes, *more),
             together=True,
         ),
         f"In each of {trials} trials {training:,} training and {testing:,} test texts, newly "
@@ -144,7 +146,8 @@ STUDIES = (
     TEACHING,
     _real("sst2", "SST-2", 2_000, 500, 20),
     _real("agnews", "AG News", 600, 300, 10),
-    _real("imdb", "IMDb", 300, 200, 4),
+    _real("imdb", "IMDb", 3_000, 1_000, 4),
+    _real("yelp_sentences", "Yelp", 3_000, 1_000, 20, (("train_split", "dev"),)),
 )
 
 
@@ -155,7 +158,8 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
     seed whose cells measure the share guessed, from `outputs`, as `dpcore.attack.leak.leak` and
     `dpcore.attack.trade.tradeoff.tradeoff` (it depends on mechanism, ε and lexicon only, and is
     measured once for all corpora), and `stranger`, of `dpcore.attack.leak.STRANGERS`; for a file
-    `train` and `test` (texts), `words` read from each text, and `title`.
+    `train` and `test` (texts), `train_split` if it has another name, `words` read from each text,
+    and `title`.
     """
     parts = corpus_parts(cell, sources) if cell.data else divided(cell.shared_generator("split"))
     material = read_material(parts, sources.lexicon(cell.lexicon))
@@ -172,9 +176,10 @@ def measure_utility(cell: Cell, sources: Sources) -> list[Row]:
 def corpus_parts(cell: Cell, sources: Sources) -> dict[str, tuple[LabelledTexts, LabelledTexts]]:
     """Return texts of a real corpus, the same for every mechanism, each cut to its first words."""
     path, most = sources.file(cell.data), int(cell.option("words"))
+    splits = {"train": str(cell.option("train_split", "train")), "test": "test"}
     both = [
-        labelled_rows(path, split, int(cell.option(split)), cell.shared_generator("texts", split))
-        for split in ("train", "test")
+        labelled_rows(path, split, int(cell.option(part)), cell.shared_generator("texts", split))
+        for part, split in splits.items()
     ]
     first, last = (
         replace(part, texts=tuple(" ".join(text.split()[:most]) for text in part.texts))

@@ -29,7 +29,7 @@ from dpcore.attack.trade.ground import (
 )
 from dpcore.attack.trade.tradeoff import left_of_words, tradeoff
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
+from dpcore.study.plan import Arm, Cell, Plan, Row, Settings, Study, row
 from dpcore.study.recorded import read_bundled, read_recorded
 from dpcore.study.runner import Sources
 
@@ -44,7 +44,7 @@ ARMS = (
     Arm("truncated-gumbel", (28.0, 170.0, 1100.0, 22000.0, 2.5e6)),
     Arm("madlib", _NOISE),
     Arm("mahalanobis", _NOISE),
-    Arm("vickrey", (5.9, 7.6, 9.4, 11.3, 13.6, 52.0, 125.0, 230.0, 455.0)),
+    Arm("vickrey", (5.9, 7.6, 9.4, 11.3, 13.6, 18.0, 27.0, 38.0, 52.0, 125.0, 230.0, 455.0)),
     Arm("random-projection", (3.6, 4.6, 5.7, 6.5, 7.3, 8.2, 9.1, 10.0, 11.5, 13.0, 16.0)),
     Arm("k-ary", _LOCAL),
     *(
@@ -116,23 +116,27 @@ LEAKED = {"word": GUESSED, "near": NEARLY}
 """Quantities of a trade-off for the stranger who knows how common words are, by the gain."""
 _BEFORE = "before"  # variant of the rows with the share guessed before anything is released
 
+_ATTACKERS: dict[str, Settings] = {
+    # A column takes an integral for every word; the laws of all words, summed, give the very word.
+    "truncated-gumbel": (("draws", 200), ("laws", True)),
+    # It often answers with a neighbour: repeating the output guesses less than having learned.
+    "vickrey": (("learned", 20),),
+}
+
 LEAK = Study(
     "Content words guessed by someone who knows how common they are, on the bundled lexicon",
     "",
     Plan(
         "leak",
         "dpcore.papers.ours.tradeoff:measure_leak",
-        # A column of the published truncated Gumbel mechanism takes an integral for every word.
-        tuple(
-            replace(arm, options=(("draws", 200),)) if arm.mechanism == "truncated-gumbel" else arm
-            for arm in ARMS
-        ),
+        tuple(replace(arm, options=_ATTACKERS.get(arm.name, ())) for arm in ARMS),
         ("bundled",),
         options=(("draws", 10_000),),
         together=True,
     ),
     "All outputs where a column of the law is a closed form; elsewhere 10,000 content words, drawn "
-    "as frequent as they are, with their outputs, or 200 outputs where a column takes integrals.",
+    "as frequent as they are, with their outputs, or all laws where a column takes integrals (200 "
+    "outputs for a near word).",
     rewrites=False,
 )
 
@@ -140,11 +144,12 @@ LEAK = Study(
 def measure_leak(cell: Cell, sources: Sources) -> list[Row]:
     """Measure one mechanism at all its ε; the column `variant` names the attacker.
 
-    Option: `draws`, as for `dpcore.attack.leak.leak`.
+    Options: `draws`, as for `dpcore.attack.leak.leak`; `learned` and `laws`, as for `leaked`.
     """
     mechanism, draws = sources.mechanism(cell), int(cell.option("draws"))
+    learned, laws = int(cell.option("learned", 0)), bool(cell.option("laws", False))
     rows: list[Row] = []
-    for gain, each in leaked(mechanism, cell.epsilons, COUNTS, draws, cell.seed):
+    for gain, each in leaked(mechanism, cell.epsilons, COUNTS, draws, cell.seed, learned, laws):
         at = {"epsilon": each.epsilon}
         ends = {"low": each.low, "high": each.high}
         rows.append(row(gain, each.after, variant=each.attacker, **ends, **at))
