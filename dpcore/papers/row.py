@@ -16,6 +16,9 @@ from dpcore.papers.written import read_toml
 from dpcore.plots.style import number
 from dpcore.study.recorded import Figures
 
+FULL = "-full"
+"""Ending of the name of a study of the paper's own size, after that of the study of fewer texts."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:

@@ -31,7 +31,7 @@ STUDIES = _by_name(*xu2021.FIGURES, *huang2024.FIGURES, deniability.STUDY)
 EXPERIMENTS = _by_name(
     teaching.STUDY,
     carvalho2021.STUDY,
-    carvalho2021.FULL,
+    carvalho2021.WHOLE,
     *huang2024.TEXTS,
     *huang2024.NETWORKS,
     lecuyer2019.DIGITS,

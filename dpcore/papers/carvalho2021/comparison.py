@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from dpcore.attack.membership import DocumentBound
-from dpcore.papers.row import Row, comparison_row, epsilon_text, listing, signed
+from dpcore.papers.row import FULL, Row, comparison_row, epsilon_text, listing, signed
 from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
-from dpcore.study.recorded import Figures
+from dpcore.study.recorded import Figures, read_recorded
 
 row = partial(comparison_row, "carvalho2021")
 """Row about this paper."""
@@ -17,16 +17,20 @@ PRINTED_AT_TWO = {"tem": 0.75, "madlib": 0.52}
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF", "network": "network"}
 _ATTACKED = "tf-idf"
 """Classifier whose attacker is compared."""
+_LOWER = " Fewer texts to learn from give a lower ceiling than 12,500 do."
+_MORE = ": a model of {:,} texts remembers more of each than one of 12,500"
 
 
 def carvalho_rows(figures: Figures) -> tuple[Row, ...]:
-    """Return all rows of the experiment on IMDb."""
+    """Return all rows of an experiment on IMDb."""
+    full = figures.name.endswith(FULL)
     return (
         _baseline(figures),
         *(_at_two(figures, curve) for curve in PRINTED_AT_TWO),
-        _same_level(figures),
+        _size(figures) if full else _same_level(figures),
         _order(figures),
-        _equal_attack(figures),
+        # Nothing is interpolated between three ε of Madlib.
+        *(() if full else (_equal_attack(figures),)),
         *(_attack(figures, curve) for curve in PRINTED_AT_TWO),
         _few_false(figures),
         _formal(figures),
@@ -49,7 +53,14 @@ def _for_both(text: Callable[[str], object]) -> str:
 
 def _baseline(figures: Figures) -> Row:
     shares = _for_all(figures, lambda chosen: chosen.without("accuracy"))
-    return row("baseline", figures, shares=shares, majority=figures.without("majority").mean)
+    lower = "" if figures.name.endswith(FULL) else _LOWER
+    return row(
+        "baseline",
+        figures,
+        shares=shares,
+        majority=figures.without("majority").mean,
+        lower=lower,
+    )
 
 
 def _at_two(figures: Figures, curve: str) -> Row:
@@ -81,6 +92,39 @@ def _same_level(figures: Figures) -> Row:
     ceiling = "" if aim == level else "; here near the ceiling"
     ours = _for_all(figures, reached)
     return row("same-level", figures, aim=aim, level=level, ceiling=ceiling, ours=ours)
+
+
+def _size(figures: Figures) -> Row:
+    """Compare the record of all reviews with that of an eighth."""
+    fewer = Figures(read_recorded(figures.name.removesuffix(FULL)))
+    both = [f.only(learner=_ATTACKED) for f in (fewer, figures)]
+    points = (("tem", 1.5), ("tem", 2.0), ("tem", 4.0), ("madlib", 4.0), ("madlib", 20.0))
+    changes = [
+        (
+            "without privacy",
+            [f.without("accuracy", tested_on="clean").mean for f in both],
+            [f.without("auc", variant=STRONGER).mean for f in both],
+        )
+    ]
+    changes += [
+        (
+            f"{curve} at ε = {e:g}",
+            [f.mean("accuracy", curve, e, tested_on="clean") for f in both],
+            [f.mean("auc", curve, e, variant=STRONGER) for f in both],
+        )
+        for curve, e in points
+    ]
+    return row(
+        "size",
+        figures,
+        ours="; ".join(
+            f"{name} {listing(shares, '.3f')}, AUC {listing(areas, '.3f')}"
+            for name, shares, areas in changes
+        ),
+        few=fewer.option("quarter"),
+        many=figures.option("quarter"),
+        learner=_LEARNERS[_ATTACKED],
+    )
 
 
 def _order(figures: Figures) -> Row:
@@ -128,6 +172,7 @@ def _attack(figures: Figures, curve: str) -> Row:
         learner=_LEARNERS[_ATTACKED],
         difference=signed(written.mean - 0.50),
         clean=listing(clean, ".3f"),
+        more="" if figures.name.endswith(FULL) else _MORE.format(figures.option("quarter")),
     )
 
 

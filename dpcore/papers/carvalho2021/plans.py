@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.papers.row import FULL
 from dpcore.study.labelled_trial import QUARTERS, MembershipTrial
 from dpcore.study.plan import Arm, Cell, Plan, Prepared, Row, Study, kept, prepare
 from dpcore.study.runner import Sources
@@ -57,8 +58,8 @@ STUDY = _study(
     5,
     (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0),
 )
-FULL = _study(
-    "carvalho2021-figure-1-full",
+WHOLE = _study(
+    f"{STUDY.name}{FULL}",
     "IMDb, all reviews: utility and membership inference of TEM and Madlib",
     12_400,
     1,

@@ -9,11 +9,19 @@ from dpcore.attack.output.nearest import divergence, kept_at_most
 from dpcore.outwards import at_most
 from dpcore.papers.huang2024 import plans as paper
 from dpcore.papers.huang2024.plans import EQUAL, equal_label, published_noise, total_of, true_delta
-from dpcore.papers.row import Row, comparison_row, differences, epsilon_text, listing, signed
+from dpcore.papers.row import (
+    FULL,
+    Row,
+    comparison_row,
+    differences,
+    epsilon_text,
+    listing,
+    signed,
+)
 from dpcore.plots.style import number, probability_text
 from dpcore.study.autoencoder_trial import ANY, LENGTH, LIKELIEST, NEAREST, NETWORK
 from dpcore.study.labelled_trial import QUANTITIES
-from dpcore.study.recorded import Figures
+from dpcore.study.recorded import Figures, read_recorded
 from dpcore.study.utility import solve_margin
 from dpcore.study.utility_summary import curves
 
@@ -262,7 +270,7 @@ def accuracy_rows(figures: Figures) -> tuple[Row, ...]:
         _baselines(figures, key),
         *(_trlaplace(figures, key, kind) for kind in _KINDS),
         _best(figures, key),
-        _needed_utility(figures, key),
+        _size(figures, key) if figures.name.endswith(FULL) else _needed_utility(figures, key),
         _tested_on(figures, key),
         _privacy(figures, key),
     )
@@ -331,6 +339,28 @@ def _needed_utility(figures: Figures, key: str) -> Row:
         curve.sentence for curve in solve_margin(figures.recorded.table, within, **where)
     )
     return row("accuracy-needed", figures, within=within, ours=ours, facts=figures.lexicon(key))
+
+
+def _size(figures: Figures, key: str) -> Row:
+    """Compare the record of the paper's size with that of fewer texts."""
+    fewer = Figures(read_recorded(figures.name.removesuffix(FULL)))
+    both = [f.only(lexicon=key, learner="averaged", tested_on="clean") for f in (fewer, figures)]
+    points = (("trlaplace", 0.05), ("laplace", 0.05), ("laplace", 50.0), ("madlib", 10.0))
+    changes = [("without privacy", [f.without("accuracy").mean for f in both])]
+    changes += [
+        (f"{curve} at ε = {e:g}", [f.mean("accuracy", curve, e) for f in both])
+        for curve, e in points
+    ]
+    return row(
+        "size",
+        figures,
+        printed=paper.SIZES[key],
+        ours="; ".join(f"{name} {listing(means, '.3f')}" for name, means in changes),
+        few=fewer.option("train"),
+        many=figures.option("train"),
+        majority=figures.without("majority", lexicon=key).mean,
+        error=0.5 / math.sqrt(figures.option("test")),
+    )
 
 
 def _tested_on(figures: Figures, key: str) -> Row:

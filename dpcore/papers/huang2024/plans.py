@@ -18,6 +18,7 @@ from dpcore.learn.corpus import LabelledTexts
 from dpcore.measure.similarity import load_encoder
 from dpcore.mechanisms.clipped.trlaplace import Truncation, published_truncation, worst_delta
 from dpcore.noise.streams import generator
+from dpcore.papers.row import FULL
 from dpcore.papers.written import read_toml
 from dpcore.study.labelled_trial import rewriting
 from dpcore.study.plan import (
@@ -272,9 +273,10 @@ def _accuracy(
         ("learners", ("averaged", "tf-idf", "network")),
         *(full or ()),
     )
-    name = f"huang2024-figure-4-{key}{'' if full is None else '-full'}"
+    name = f"huang2024-figure-4-{key}{'' if full is None else FULL}"
     task = "measure_classifiers"
     size = "" if full is None else ", the paper's size"
+    pooled = " Phrases of one sentence lie in both parts." if full else ""
     trials = f"For each of {len(seeds)} seeds" if len(seeds) > 1 else "In one trial"
     return Study(
         f"{title}{size}: accuracy and rewriting quality",
@@ -282,7 +284,7 @@ def _accuracy(
         _of_texts(name, task, _TRUNCATED, key, f"{key}.parquet", options, seeds),
         f"{trials} {training:,} training and {testing:,} test texts (the "
         f"paper: {SIZES[key]}), newly drawn and whole; 100 of "
-        "the test texts rewritten and compared.",
+        f"the test texts rewritten and compared.{pooled}",
     )
 
 
