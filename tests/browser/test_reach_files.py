@@ -87,10 +87,15 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     [
         ("deniability?" + FEW, "nw_metric"),
         ("attacker", "odds"),
-        ("papers?experiment=teaching-corpus", "teaching-corpus_accuracy_metric"),
         ("papers?claim=adept-published", "adept_geometry"),
-        ("robustness", "digits_accuracy"),
-        (f"?view={quote('One word: strip and odds')}", "epsilon-strip"),
+        *(
+            pytest.param(*each, marks=pytest.mark.full)
+            for each in (
+                ("papers?experiment=teaching-corpus", "teaching-corpus_accuracy_metric"),
+                ("robustness", "digits_accuracy"),
+                (f"?view={quote('One word: strip and odds')}", "epsilon-strip"),
+            )
+        ),
     ],
 )
 def test_every_figure_and_its_numbers_are_saved_under_one_name(

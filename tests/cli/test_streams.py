@@ -50,7 +50,7 @@ LINES = {
     "lexicon": "list",
     "doctor": "",
 }
-ALWAYS = ("mechanisms",)
+ALWAYS = ("study",)
 STREAMS = {
     "a full disk": ">/dev/full",
     "a closed output": ">&-",
@@ -127,7 +127,7 @@ def test_json_is_the_same_in_every_encoding(folder: Path) -> None:
     outputs = []
     for encoding in ("utf-8", "cp1252", "ascii", "utf-16"):
         done = subprocess.run(
-            [sys.executable, "-m", "dpcore", "mechanisms", "--json"], cwd=folder,
+            [sys.executable, "-m", "dpcore", "study", "list", "--json"], cwd=folder,
             capture_output=True, check=True,
             env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
         )  # fmt: skip
