@@ -61,8 +61,8 @@ from dpcore.rewrite.sentence import draw, prepare
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-COUNTS, READS = "counts", "reads"
-STRANGERS = (COUNTS, "counts-all", "equal", READS)
+COUNTS, EQUAL, READS = "counts", "equal", "reads"
+STRANGERS = (COUNTS, "counts-all", EQUAL, READS)
 GAINS = ("word", "near", "kind")
 
 _WHO = {
@@ -133,7 +133,7 @@ class Leak:
     @property
     def sentence(self) -> str:
         """Words of a hundred that are guessed, rounded outwards; it names stranger and gain."""
-        words = _SCORED.get(self.stranger, "words")
+        words = scored_words(self.stranger)
         before, high = (at_most(share, times=100, places=1) for share in (self.before, self.high))
         low = at_least(self.low, times=100, places=1)
         if self.exact:
@@ -142,7 +142,7 @@ class Leak:
             after = f"{low} to {high}"
         else:
             after = f"at least {low}"
-        who = _WHO.get(self.stranger, "someone with the given prior")
+        who = describe_stranger(self.stranger)
         act = _GUESSES.get(self.gain, "tells which of two words it was in {after} of 100 cases")
         return f"{who} {act.format(after=after, words=words)} ({before} before)"
 
@@ -310,6 +310,16 @@ def leak(
         for value, share in zip(values.tolist(), shares, strict=True)
     ]
     return leaks[0] if single else leaks
+
+
+def describe_stranger(stranger: str) -> str:
+    """Name the person who guesses, for a sentence."""
+    return _WHO.get(stranger, "someone with the given prior")
+
+
+def scored_words(stranger: str) -> str:
+    """Name the words of which a share is guessed, for a sentence."""
+    return _SCORED.get(stranger, "words")
 
 
 def stranger_of(lexicon: Lexicon, stranger: str | Prior) -> tuple[str, Prior]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from click import option
+from click import Choice, option
 
+from dpcore.attack.leak import COUNTS, EQUAL
+from dpcore.attack.output.prior import parse_prior
 from dpcore.cli import fields, flags
 from dpcore.cli.construction import load_lexicon, settings_of_each
 from dpcore.cli.printer import Answer, table, to_json
@@ -51,6 +54,13 @@ _WORDS = {"label", "promise"}  # columns that are read from the left
 )
 @flags.settings
 @flags.lexicon
+@option(
+    "--stranger",
+    type=Choice([COUNTS, "counts-all", EQUAL]),
+    default=COUNTS,
+    show_default=True,
+    help="who guesses the words: someone who knows how common they are, or takes all for alike",
+)
 @option("--quick", is_flag=True, help="two trials of a fifth of the texts: for a first look")
 @flags.file("--data", "folder of sst2.parquet and agnews.parquet, learned from too", metavar="DIR")
 @flags.number("--workers", 1, "processes")
@@ -99,7 +109,8 @@ def _measured(options: Options, notes: list[str]) -> Benchmark:
         if not files:
             names = " nor ".join(file for file, _ in REAL)
             raise ParameterError(f"{options.data} holds neither {names}")
-    size = QUICK if options.quick else WHOLE
+    size = replace(QUICK if options.quick else WHOLE, stranger=options.stranger)
+    parse_prior(lexicon, options.stranger)  # refused before an hour of work
     asked = study(
         "benchmark-own",
         f"All mechanisms at equal leakage on {lexicon.name}",
@@ -138,6 +149,7 @@ def _said(options: Options) -> str:
     """Return the options that repeat the run, except for mechanisms and files."""
     chosen = f" --lexicon {options.lexicon}" if options.lexicon else ""
     chosen += f" --language {options.language}" if options.language else ""
+    chosen += f" --stranger {options.stranger}" if options.stranger != COUNTS else ""
     return chosen + (" --quick" if options.quick else "")
 
 
@@ -154,6 +166,7 @@ def _result(benchmark: Benchmark, every: Sequence[Board], notes: Sequence[str]) 
     entry = benchmark.figures.entry
     return {
         **fields.some(entry, "name title sizes command version date seconds lexicons data"),
+        "stranger": benchmark.stranger,
         "notes": list(notes),
         "without": {name: triple(reading) for name, reading in benchmark.without().items()},
         "interpolation": {
@@ -172,7 +185,9 @@ def _lines(benchmark: Benchmark, every: Sequence[Board]) -> Iterator[str]:
     entry = benchmark.figures.entry
     yield f"{entry.title}. {entry.sizes}"
     names = headings(benchmark)
-    without = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
+    without = ", ".join(
+        f"{names.get(name, name)} {reading}" for name, reading in benchmark.without().items()
+    )
     yield f"Without privacy: {without}"
     for board in every:
         yield ""

@@ -6,10 +6,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dpcore.attack.output.prior import parse_prior
 from dpcore.cli.main import main
-from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.catalogue import DEFAULT_NAME, load
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, NEAR, PROMISED
 from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC, QUICK
 from dpcore.papers.ours.benchmark.record import STUDIES
@@ -25,7 +27,8 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def few(vectors: str) -> list[str]:
     chosen = [part for name in ASKED for part in ("--mechanism", name)]
-    return ["benchmark", "--quick", "--lexicon", vectors, *chosen]
+    # Who takes all for alike: most of these words were never counted.
+    return ["benchmark", "--quick", "--stranger", "equal", "--lexicon", vectors, *chosen]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,33 @@ def test_what_is_guessed_is_the_level(vectors: str, printed: tuple[dict[str, Any
         assert odds / (odds + n - 1) == pytest.approx(level, rel=0.02)
         assert there["k-ary"]["guessed"][0] == pytest.approx(level, rel=0.02)
         assert there["k-ary"]["waste"] == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.slow
+def test_who_knows_counts_guesses_as_many_content_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = load(DEFAULT_NAME).words[3_000:3_300]  # none of them is a tenth of all of them
+    rows = np.random.default_rng(0).standard_normal((300, 8))
+    there = tmp_path / "counted.vec"
+    vectors = [" ".join([w, *(f"{x:.4f}" for x in v)]) for w, v in zip(words, rows, strict=True)]
+    there.write_text("\n".join(["300 8", *vectors, ""]), encoding="utf-8")
+    chosen = ["--mechanism", "k-ary", "--mechanism", "madlib", "--lexicon", str(there)]
+    assert main(["benchmark", "--quick", *chosen, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["stranger"] == "counts"
+    prior = parse_prior(load(str(there)), "counts").probability
+    found = boards(result, GUESSED)
+    assert set(found) == set(LEVELS)
+    for level, board in found.items():
+        line = lines(board)["k-ary"]
+        odds = math.exp(line["epsilon"][0])
+        # Of each output: the word itself, or the most common one, whichever is likelier.
+        guessed = np.maximum(odds * prior, prior.max()).sum() / (odds + prior.size - 1)
+        assert line["guessed"][0] == pytest.approx(guessed, rel=1e-6)
+        assert guessed == pytest.approx(level, rel=0.03)
+        # Where some words are more common than others, not all that ε permits can be had.
+        assert 0.98 < line["waste"] < 1.15
 
 
 def test_every_mechanism_is_on_every_board_or_says_why(
@@ -129,7 +159,9 @@ def test_the_json_has_the_fields_of_the_file(
     assert again["boards"] == result["boards"]
     assert set(again) == set(result)
     assert result["sizes"] == f"{QUICK.trials} trials"
-    assert result["command"] == f"python -m dpcore benchmark --lexicon {vectors} --quick"
+    assert result["command"] == (
+        f"python -m dpcore benchmark --lexicon {vectors} --stranger equal --quick"
+    )
     assert any("is not known" in note for note in result["notes"]) == (
         not boards(result, PROMISED, METRIC)
     )

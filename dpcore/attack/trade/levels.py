@@ -6,9 +6,10 @@ level, which false position then narrows: between the ends of a bracket the log 
 are taken to be linear in ln ε (`TradeCurve`). The true share at an ε found in this way must be
 measured again, with other noise.
 
-The share is that of `tradeoff`: Bayes' if columns of the law are closed forms, otherwise that of an
-attacker who repeats the output, a lower bound. If a law is computed word by word, that share is the
-mean Nw of some words (`measure.deniability`), which is more precise than counting their outputs.
+The share is that of `leak` for a stranger. If all words are equally likely it is that of
+`tradeoff`: Bayes' if columns of the law are closed forms, otherwise that of an attacker who repeats
+the output, a lower bound. If then a law is computed word by word, that share is the mean Nw of some
+words (`measure.deniability`), which is more precise than counting their outputs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.leak import EQUAL, leak
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.tradeoff import amounts, has_columns
@@ -88,6 +90,7 @@ def epsilons_at(
     shares: Sequence[float],
     grid: Sequence[float] | None = None,
     *,
+    stranger: str = EQUAL,
     outputs: Outputs = SEARCH,
     seed: int = 0,
     progress: Progress = silent,
@@ -100,6 +103,7 @@ def epsilons_at(
         mechanism: any mechanism.
         shares: shares of the words, each above 0 and below 1.
         grid: ε between which brackets are searched, ascending; `first_epsilons` if None.
+        stranger: who guesses, as `dpcore.attack.leak.leak` reads it.
         outputs: number of outputs at each ε.
         seed: seed of all draws.
         progress: called with (stage, done, all).
@@ -110,7 +114,7 @@ def epsilons_at(
     for share in shares:
         if not 0 < share < 1:
             raise ParameterError(f"a level is above 0 and below 1, got {share}")
-    search = _Search(mechanism, outputs.of(mechanism), seed, progress)
+    search = _Search(mechanism, outputs.of(mechanism), stranger, seed, progress)
     first = first_epsilons(mechanism) if grid is None else tuple(grid)
     if search.one_by_one:
         search.look([first[0], first[-1]])
@@ -140,14 +144,16 @@ def _wanted(share: float, least: float, most: float) -> float:
 class _Search:
     """Search over the measured shares of one mechanism."""
 
-    def __init__(self, mechanism: Mechanism, outputs: int, seed: int, progress: Progress) -> None:
+    def __init__(
+        self, mechanism: Mechanism, outputs: int, stranger: str, seed: int, progress: Progress
+    ) -> None:
         """Prepare the lexicon; no share is measured yet."""
         self.known: dict[float, float] = {}
-        # A law costs the same at each ε; noise is drawn once for all of them.
-        self.one_by_one = mechanism.exact_law
+        # A law costs the same at each ε; noise is drawn, and all columns are read, once for all.
+        self.one_by_one = mechanism.exact_law and stranger == EQUAL
         self._by_laws = mechanism.exact_law and not has_columns(mechanism)
         self._mechanism, self._outputs, self._seed = mechanism, outputs, seed
-        self._progress = progress
+        self._stranger, self._progress = stranger, progress
         self._ground = Ground.of(mechanism.lexicon, pairs=2, seed=seed, progress=progress)
 
     def look(self, epsilons: Iterable[float | None]) -> None:
@@ -158,6 +164,10 @@ class _Search:
 
     def _look(self, epsilons: FloatArray) -> None:
         mechanism, count, seed = self._mechanism, self._outputs, self._seed
+        if self._stranger != EQUAL:
+            for each in leak(mechanism, epsilons, self._stranger, draws=count, seed=seed):
+                self.known[each.epsilon] = each.after
+            return
         if self._by_laws:
             rng = generator(seed, "levels", mechanism.key)
             words = sample(mechanism.lexicon, min(count, len(mechanism.lexicon)), rng)

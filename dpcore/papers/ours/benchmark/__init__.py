@@ -2,16 +2,17 @@
 
 Leakage is equal in three senses, each at three levels:
 
-- *guessed*: the best attacker who knows the mechanism, and takes all words of the lexicon for
-  equally likely, guesses 5, 10 or 25 words of 100 (`dpcore.attack.trade`). ε is found by measuring
-  (`attack.trade.levels`), and the share guessed there is measured again with other noise.
+- *guessed*: a stranger who knows the mechanism guesses 5, 10 or 25 words of 100: content words, if
+  they know how common words are (`counts`), or words of the lexicon, if they take all for equally
+  likely (`equal`). ε is found by measuring (`attack.trade.levels`), and the share guessed there is
+  measured again with other noise.
 - *membership*: the AUC of the stronger attacker, who infers which texts a classifier learned from,
   is .55, .60 or .70. Read between the measured ε (`board`).
 - *promised*: the same ε is proved, or certified on the lexicon; for metric privacy per unit of
   Euclidean distance, for local privacy between any two words. These are two senses of ε and never
-  share an axis. The levels are the largest ε under which no attacker guesses more than 5, 10 or 25
-  words of 100, whatever the mechanism (`attack.bounds`): equal guarantees, in the same unit as
-  the first sense.
+  share an axis. The levels are the largest ε under which no such stranger guesses more than 5, 10
+  or 25 words of 100, whatever the mechanism (`attack.bounds`): equal guarantees, in the same unit
+  as the first sense.
 
 Utility: words of texts that stay; their meaning by a sentence encoder; the accuracy of a classifier
 that learns from them; and, on the lexicon, the mean nearness of an output to its word. Cost:

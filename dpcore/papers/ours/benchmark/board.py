@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.leak import EQUAL, scored_words
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import StudyError
@@ -52,6 +53,7 @@ class Board:
         level: share of words, AUC, or the share that the guaranteed ε permits.
         bounds: what the guaranteed ε bounds; empty in the other senses.
         epsilon: the guaranteed ε of the board; None in the other senses.
+        stranger: who guesses the words, of `dpcore.attack.leak.STRANGERS`.
         lines: mechanisms on the board, the best accuracy first, then the absent ones.
     """
 
@@ -59,7 +61,13 @@ class Board:
     level: float
     bounds: str
     epsilon: float | None
+    stranger: str
     lines: tuple[Line, ...]
+
+    @property
+    def hundred(self) -> str:
+        """Share of words of its level, in words: "10 of 100 content words"."""
+        return f"{100 * self.level:g} of 100 {words_of(self.stranger)}"
 
     @property
     def there(self) -> tuple[Line, ...]:
@@ -74,6 +82,11 @@ class Board:
     def best(self, utility: str) -> tuple[Line, ...]:
         """Return the lines that do not differ from the best in a utility."""
         return tuple(line for line in self.there if line.places.get(utility, (2,))[0] == 1)
+
+
+def words_of(stranger: str) -> str:
+    """Name the words that are guessed, briefly: who guesses them is said beside it."""
+    return "words" if stranger == EQUAL else scored_words(stranger)
 
 
 def boards(benchmark: Benchmark) -> tuple[Board, ...]:
@@ -355,7 +368,7 @@ def _board(
     first = next(iter(benchmark.accuracies), KEPT)
     lines.sort(key=lambda line: -line.left[first].mean if first in line.left else math.inf)
     absent = [_only(line) for line, _ in pairs if line.why]
-    return Board(sense, level, bounds, epsilon, (*lines, *absent))
+    return Board(sense, level, bounds, epsilon, benchmark.stranger, (*lines, *absent))
 
 
 def _only(line: Line) -> Line:

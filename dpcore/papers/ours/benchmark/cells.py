@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from dpcore.attack.bounds.meter import largest_epsilon, meter
+from dpcore.attack.leak import EQUAL
+from dpcore.attack.output.prior import parse_prior
 from dpcore.attack.trade.attackers import from_draws, poorly_attacked
 from dpcore.attack.trade.ground import Amount
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
-from dpcore.attack.trade.tradeoff import tradeoff
+from dpcore.attack.trade.tradeoff import left_of_words, tradeoff
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
 from dpcore.learn.corpus import LabelledTexts
@@ -24,7 +26,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, resolve
 from dpcore.papers.ours.equal_leakage import MEASURED, corpus_parts
 from dpcore.papers.ours.teaching import divided
-from dpcore.papers.ours.tradeoff import amount_row
+from dpcore.papers.ours.tradeoff import LEAKED, amount_row, leaked
 from dpcore.rewrite.documents import encode_all, release_seconds
 from dpcore.study.labelled_trial import (
     Material,
@@ -40,7 +42,7 @@ from dpcore.study.runner import Sources
 
 
 LEVELS = (0.05, 0.10, 0.25)
-"""Shares of words guessed."""
+"""Shares of words guessed by the stranger."""
 LADDER = (0.02, 0.05, 0.10, 0.25, 0.50)
 """The same levels and more: a curve of each mechanism, between whose points an AUC is met."""
 ATTACK_LEVELS = (0.55, 0.60, 0.70)
@@ -73,6 +75,7 @@ class Size:
         timed: texts whose rewriting is timed.
         outputs: outputs used to search for ε, and at the ε that were found.
         calibrate: True to certify noise for a lexicon first, where that takes minutes.
+        stranger: who guesses the words, of `dpcore.attack.leak.STRANGERS`.
     """
 
     trials: int = 4
@@ -81,6 +84,7 @@ class Size:
     timed: int = 60
     outputs: tuple[Outputs, Outputs] = (SEARCH, FINAL)
     calibrate: bool = True
+    stranger: str = EQUAL
 
     @property
     def options(self) -> Settings:
@@ -88,8 +92,13 @@ class Size:
         found = [(o.columns, o.laws, o.draws) for o in self.outputs]
         return (
             ("trials", self.trials), ("part", self.part), ("compared", self.compared),
-            ("timed", self.timed), ("outputs", tuple(found)),
+            ("timed", self.timed), ("outputs", tuple(found)), *_guessed_by(self.stranger),
         )  # fmt: skip
+
+
+def _guessed_by(stranger: str) -> Settings:
+    """Return the option that names a stranger; none for the one of the older records."""
+    return () if stranger == EQUAL else (("stranger", stranger),)
 
 
 WHOLE = Size()
@@ -119,7 +128,7 @@ def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
 
     The seeds of a cell's trials count up from the cell's, so that laws are computed once for all.
 
-    Options: those of `Size.options`; `encoder`; `files`.
+    Options: those of `Size.options`; `encoder`; `files`; `stranger`, if not `EQUAL`.
     """
     lexicon = sources.lexicon(cell.lexicon)
     mechanism = sources.mechanism(cell) if cell.mechanism else None
@@ -144,7 +153,7 @@ def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
         if each["quantity"] in _KEPT
     ]
     if own and mechanism is None:
-        rows += _bounds(lexicon)
+        rows += _bounds(lexicon, str(cell.option("stranger", EQUAL)))
     elif own and mechanism is not None:
         rows += [*_promises(mechanism, cell), *_given_away(mechanism, cell)]
         rows += _cost(mechanism, cell, materials[0])
@@ -192,6 +201,16 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
         amount_row(amount, len(mechanism.lexicon) if amount.exact else outputs)
         for amount in amounts
     ]
+    stranger = str(cell.option("stranger", EQUAL))
+    if stranger != EQUAL:
+        # Who has only noise to learn from needs outputs of every word; a law says more than those.
+        learned = 0 if mechanism.exact_law else _DRAWS
+        draws = max(outputs, 100)
+        for gain, each in leaked(mechanism, cell.epsilons, stranger, draws, cell.seed, learned):
+            at = {"epsilon": each.epsilon, "low": each.low, "high": each.high, "count": draws}
+            rows.append(row(LEAKED[gain], each.after, variant=each.attacker, **at))
+        left = left_of_words(mechanism, cell.epsilons, draws, cell.seed)
+        rows += [amount_row(amount, draws) for amount in left]
     return rows + [row("poorly attacked", 1.0, epsilon=epsilon) for epsilon in sorted(poor)]
 
 
@@ -222,16 +241,20 @@ def _microseconds(mechanism: Mechanism, epsilon: float, documents: Any) -> float
     return 1e6 * float(np.median(times)) / int(documents.words.size)
 
 
-def _bounds(lexicon: Lexicon) -> Iterator[Row]:
+def _bounds(lexicon: Lexicon, stranger: str) -> Iterator[Row]:
     """Yield the bound for every mechanism: the largest share guessed under a guarantee of ε."""
+    prior = parse_prior(lexicon, stranger)
     for kind in (METRIC, LOCAL):
         local = kind == LOCAL
-        ends = [largest_epsilon(lexicon, share, local=local) for share in (0.01, LADDER[-1])]
+        least = max(0.01, 1.1 * float(prior.probability.max()))
+        ends = [
+            largest_epsilon(lexicon, share, prior, local=local) for share in (least, LADDER[-1])
+        ]
         low, high = (0.0 if reading is None else reading.epsilon for reading in ends)
         if not 0 < low < high:
             continue
         grid = np.geomspace(0.9 * low, _BEYOND * high, _POINTS)
-        for reading in meter(lexicon, grid, local=local, compute=False).rows:
+        for reading in meter(lexicon, grid, prior, local=local, compute=False).rows:
             yield row(
                 "bound", reading.high, epsilon=reading.epsilon, low=reading.low,
                 high=reading.high, variant=kind,
@@ -284,7 +307,8 @@ def complete(
             calibrated.calibrate(given.progress)
             # Created again: this instance remembers that there was no certificate.
             made[label] = create(mechanism.key, lexicon, dict(settings)), settings
-    promises = promised_epsilons(lexicon, compute=calibrate, progress=given.progress)
+    stranger = str(dict(plan.options).get("stranger", EQUAL))
+    promises = promised_epsilons(lexicon, stranger, compute=calibrate, progress=given.progress)
     rows += [
         named
         | {"label": "least", "mechanism": ""}
@@ -327,28 +351,33 @@ def label_of(name: str, settings: Settings) -> str:
 
 
 def promised_epsilons(
-    lexicon: Lexicon, *, compute: bool = True, progress: Progress = silent
+    lexicon: Lexicon,
+    stranger: str = EQUAL,
+    *,
+    compute: bool = True,
+    progress: Progress = silent,
 ) -> dict[str, list[tuple[float, float]]]:
     """Return the largest ε that guarantees each level, by what ε bounds.
 
     Args:
         lexicon: the words.
+        stranger: who guesses, as `dpcore.attack.leak.leak` reads it.
         compute: True to compute bounds that take minutes; a small vocabulary is computed anyway.
         progress: called with (stage, done, all).
 
     Returns:
         Share and ε; unknown ε are left out, as are shares that a blind guess reaches.
     """
-    n = len(lexicon)
+    n, prior = len(lexicon), parse_prior(lexicon, stranger)
     result: dict[str, list[tuple[float, float]]] = {}
     for kind in (METRIC, LOCAL):
         for share in LEVELS:
-            if share * n <= 1.0:
+            if share <= prior.probability.max():
                 continue
             local = kind == LOCAL
-            reading = largest_epsilon(lexicon, share, local=local)
+            reading = largest_epsilon(lexicon, share, prior, local=local)
             if reading is None and not local and (compute or n <= CERTIFIED_AT_ONCE_WORDS):
-                reading = largest_epsilon(lexicon, share, refine=True, progress=progress)
+                reading = largest_epsilon(lexicon, share, prior, refine=True, progress=progress)
             if reading is not None:
                 result.setdefault(kind, []).append((share, reading.epsilon))
     return result
@@ -363,7 +392,8 @@ def _levels(
         for label, (mechanism, settings) in made.items()
     )
     options = dict(plan.options)
-    asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][0]))
+    stranger = _guessed_by(str(options.get("stranger", EQUAL)))
+    asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][0]), *stranger)
     first = Plan(f"{plan.name}-levels", _FIND, arms, plan.lexicons, options=asked, together=True)
     found: dict[str, list[tuple[float, float | None, str]]] = {label: [] for label in made}
     for each in given.run(first):
@@ -426,12 +456,13 @@ def _facts(
 def find(cell: Cell, sources: Sources) -> list[Row]:
     """Find the levels of one mechanism: `value` is ε, or 0 where it does not meet the level.
 
-    Options: `shares`; `outputs`.
+    Options: `shares`; `outputs`; `stranger`.
     """
     levels = epsilons_at(
         sources.mechanism(cell),
         cell.option("shares"),
         cell.epsilons,
+        stranger=str(cell.option("stranger", EQUAL)),
         outputs=Outputs(*cell.option("outputs")),
         seed=cell.seed,
     )

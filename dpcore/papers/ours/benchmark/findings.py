@@ -6,7 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board, interpolation_error
+from dpcore.attack.leak import describe_stranger
+from dpcore.papers.ours.benchmark.board import (
+    GUESSED,
+    MEMBERSHIP,
+    Board,
+    interpolation_error,
+    words_of,
+)
 from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark, Line
 from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title
@@ -51,7 +58,7 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
 
 def _where(board: Board) -> str:
     if board.sense == GUESSED:
-        return f"where {100 * board.level:g} of 100 words are guessed"
+        return f"where {board.hundred} are guessed"
     if board.sense == MEMBERSHIP:
         return f"where the attacker's AUC is {board.level:g}"
     return f"where ε = {number(board.epsilon or math.nan)} is promised"
@@ -74,7 +81,7 @@ def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFr
     line = figures.rows("bound", variant=bounds)[["epsilon", "high"]].sort_values("epsilon")
     promises = figures.rows("promise", tested_on=bounds)
     promised = promises[promises["variant"].isin(_HOLD)].set_index(["label", "epsilon"])["value"]
-    words = figures.rows("word").set_index(["label", "epsilon"])
+    words = figures.rows(benchmark.words).set_index(["label", "epsilon"])
     both = words.loc[words.index.isin(promised.index), ["value", "low", "high"]]
     curves = both.assign(promised=promised.loc[both.index], quantity="word").reset_index()
     curves = curves.drop(columns="epsilon").rename(columns={"promised": "epsilon"})
@@ -88,17 +95,18 @@ _HOLD = ("proved", "certified on this lexicon")
 def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Caption:
     """Describe how many times the least possible ε mechanisms need at a level of words guessed."""
     unit = "per unit of distance" if bounds == METRIC else "between any two words"
+    stranger = boards[0].stranger
     how = (
         "The line is the most that a promise permits: no mechanism that keeps its ε lets "
-        "more words be guessed, all being equally likely. Only promises that are proved or "
-        f"certified are drawn, ε {unit} (Euclidean, if of distance). "
+        f"more {words_of(stranger)} be guessed by {describe_stranger(stranger)}. Only promises "
+        f"that are proved or certified are drawn, ε {unit} (Euclidean, if of distance). "
     )
     wastes = _wastes(boards, bounds, level)
     if not wastes:
         return Caption("No mechanism with such a promise meets this level.", how)
     least, most = wastes[0], wastes[-1]
     finding = (
-        f"Where {100 * level:g} of 100 words are guessed, {least.label} needs "
+        f"Where {100 * level:g} of 100 {words_of(stranger)} are guessed, {least.label} needs "
         f"at most {_times(least)} the least possible ε, {most.label} {_times(most)}."
     )
     listed = ", ".join(f"{line.label} {_times(line)}" for line in wastes)
@@ -110,7 +118,9 @@ def report(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
     entry, names = benchmark.figures.entry, headings(benchmark)
     yield f"{entry.sizes} Recorded with version {entry.version} by `{entry.command}`."
     yield ""
-    bare = ", ".join(f"{names[name]} {reading}" for name, reading in benchmark.without().items())
+    bare = ", ".join(
+        f"{names.get(name, name)} {reading}" for name, reading in benchmark.without().items()
+    )
     errors = interpolation_error(benchmark)
     off = ", ".join(f"{error:.2g} ({names[name]})" for name, (error, _) in errors.items())
     mechanisms = max((count for _, count in errors.values()), default=0)

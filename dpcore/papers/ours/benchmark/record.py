@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.leak import EQUAL
+from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
 from dpcore.guarantee import Status
 from dpcore.learn.intervals import mean_interval
 from dpcore.papers.ours.benchmark.cells import WHOLE, Size, complete
@@ -126,7 +128,7 @@ class Line:
         delta: δ of that guarantee, if it has one.
         waste: own guaranteed ε over the largest known ε under which no mechanism leaks more: an
             upper bound of its ratio to the least ε that any mechanism needs.
-        guessed: share of words guessed.
+        guessed: share of words guessed by the stranger of the benchmark.
         at_least: True if a better attacker may guess more.
         near: share of words for which a word as near as the nine nearest is guessed.
         auc: AUC of the attacker on membership.
@@ -182,14 +184,27 @@ class Benchmark:
                     known[epsilon] = some.to_numpy(dtype=np.float64)
         return by_mechanism
 
+    @property
+    def stranger(self) -> str:
+        """Who guesses the words, of `dpcore.attack.leak.STRANGERS`."""
+        return str(dict(self.figures.entry.plan["options"]).get("stranger", EQUAL))
+
+    @property
+    def words(self) -> str:
+        """Quantity of the share of words guessed."""
+        return "word" if self.stranger == EQUAL else GUESSED
+
     @cached_property
     def shares(self) -> dict[tuple[str, str], dict[float, dict[str, Any]]]:
         """One-time measurements on the lexicon, by (quantity, label) and ε."""
         table = self.figures.recorded.table
-        wanted = {"word", "near", "meaning", "promise", "poorly attacked", "cost", "cost ratio"}
+        names = {name: name for name in ("promise", "poorly attacked", "cost", "cost ratio")}
+        amounts = ("word", "near", "meaning")
+        recorded = amounts if self.stranger == EQUAL else (GUESSED, NEARLY, MEANT)
+        names |= dict(zip(recorded, amounts, strict=True))
         by_mechanism: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
-        for each in table[table["quantity"].isin(wanted)].to_dict("records"):
-            key = str(each["quantity"]), str(each["label"])
+        for each in table[table["quantity"].isin(names.keys())].to_dict("records"):
+            key = names[str(each["quantity"])], str(each["label"])
             by_mechanism.setdefault(key, {})[float(each["epsilon"])] = {
                 str(k): v for k, v in each.items()
             }

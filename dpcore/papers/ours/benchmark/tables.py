@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpcore.attack.leak import describe_stranger
 from dpcore.outwards import at_least
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, Board
 from dpcore.papers.ours.benchmark.cells import LOCAL, METRIC
@@ -24,7 +25,7 @@ _LEFT = {KEPT: "words that stay", COSINE: "meaning by an encoder"}
 def title(board: Board) -> str:
     """Return the quantity that is equal on a board."""
     if board.sense == GUESSED:
-        return f"{100 * board.level:g} of 100 words are guessed"
+        return f"{board.hundred} are guessed"
     if board.sense == MEMBERSHIP:
         return f"The attacker on membership has an AUC of {board.level:g}"
     what = "per unit of distance" if board.bounds == METRIC else "between any two words"
@@ -35,8 +36,8 @@ def explained(board: Board) -> str:
     """Explain the title of a board in a sentence."""
     if board.sense == GUESSED:
         return (
-            f"ε of each mechanism is where {100 * board.level:g} of 100 words are guessed by "
-            "someone who knows the mechanism and takes all words for equally likely."
+            f"ε of each mechanism is where {board.hundred} are guessed by "
+            f"{describe_stranger(board.stranger)}, and who knows the mechanism."
         )
     if board.sense == MEMBERSHIP:
         return (
@@ -44,9 +45,8 @@ def explained(board: Board) -> str:
             f"from apart from others with an AUC of {board.level:g}, read between measured ε."
         )
     return (
-        f"The largest known ε under which no mechanism lets more than {100 * board.level:g} of 100 "
-        "words be guessed, all words being equally likely. Only promises that are proved or "
-        "certified."
+        f"The largest known ε under which no mechanism lets more than {board.hundred} be guessed "
+        f"by {describe_stranger(board.stranger)}. Only promises that are proved or certified."
     )
 
 
