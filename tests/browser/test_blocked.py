@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Page
 
 from pages.shared.front import BLOCKED, NO_SCRIPT, TITLE
@@ -103,37 +102,41 @@ def said(spoken: str, address: str) -> list[str]:
     return [sentence.replace("{address}", address) for sentence in sentences]
 
 
-@pytest.mark.parametrize(
-    ("silent", "scheme", "path", "spoken"),
-    [(False, "light", "/", "en"), (True, "dark", "/rewrite?lang=de", "de")],
-)
 def test_after_ten_seconds_a_page_says_what_is_blocked_and_goes_on_by_itself(
-    app: Server,
-    new_page: Callable[..., tuple[Page, Watch]],
-    silent: bool,
-    scheme: str,
-    path: str,
-    spoken: str,
+    app: Server, new_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    with Gate(app, silent=silent) as gate:
-        url = gate.url
-        page, _ = new_page(color_scheme=scheme, locale="en-GB")
-        other = page.context.new_page()
-        page.goto(f"{url}{path}")
-        other.goto(f"{url}/elsewhere")  # Streamlit's own page: where it speaks, ours can go
-        alert = page.get_by_role("alert")
-        alert.wait_for(timeout=60_000)
-        assert page.evaluate("performance.now()") > 10_000
-        shown = alert.inner_text().split("\n")
-        assert [line for line in shown if line] == said(spoken, urlsplit(url).netloc)
-        assert contrast(*page.evaluate(_COLOURS)) >= 7
-        assert alert.locator("div:visible").get_attribute("lang") == spoken
-        assert other.locator("body").inner_text().strip() in ("", "Skip to main content")
-        gate.open = True
-        if silent:
-            page.reload()
-        page.get_by_role("heading", level=1).first.wait_for(timeout=60_000)
-        alert.wait_for(state="hidden")
+    """A door that refuses and one that never answers, in the same ten seconds."""
+    with Gate(app, silent=False) as refusing, Gate(app, silent=True) as silent:
+        visits = [
+            (refusing, *asked(new_page, refusing.url, "/", "light"), "en"),
+            (silent, *asked(new_page, silent.url, "/rewrite?lang=de", "dark"), "de"),
+        ]
+        for gate, page, other, spoken in visits:
+            alert = page.get_by_role("alert")
+            alert.wait_for(timeout=60_000)
+            assert page.evaluate("performance.now()") > 10_000
+            shown = alert.inner_text().split("\n")
+            assert [line for line in shown if line] == said(spoken, urlsplit(gate.url).netloc)
+            assert contrast(*page.evaluate(_COLOURS)) >= 7
+            assert alert.locator("div:visible").get_attribute("lang") == spoken
+            assert other.locator("body").inner_text().strip() in ("", "Skip to main content")
+        for gate, page, _, _ in visits:
+            gate.open = True
+            if gate is silent:
+                page.reload()
+            page.get_by_role("heading", level=1).first.wait_for(timeout=60_000)
+            page.get_by_role("alert").wait_for(state="hidden")
+
+
+def asked(
+    new_page: Callable[..., tuple[Page, Watch]], url: str, path: str, scheme: str
+) -> tuple[Page, Page]:
+    """Open a page behind a gate, and beside it one that is Streamlit's own."""
+    page, _ = new_page(color_scheme=scheme, locale="en-GB")
+    other = page.context.new_page()
+    page.goto(f"{url}{path}")
+    other.goto(f"{url}/elsewhere")  # where it speaks, ours can go
+    return page, other
 
 
 def test_a_page_without_scripts_says_that_it_needs_them(

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.language import say, speaking
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
-from tests.browser.test_reach import ADDRESSES, FAULTS, rest
+from tests.browser.test_reach import FAULTS, OFTEN, SELDOM, rest
 
 NewPage = Callable[..., tuple[Page, Watch]]
 WIDTHS = (390, 320)
@@ -77,7 +77,9 @@ def test_a_choice_in_german_is_the_same_choice_in_english(app_url: str, page: Pa
     expect(band.get_by_role("radio", name="± standard deviation")).to_be_checked()
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "address", [*SELDOM, *(pytest.param(address, marks=pytest.mark.full) for address in OFTEN)]
+)
 def test_no_german_word_is_cut_on_a_phone(app_url: str, new_page: NewPage, address: str) -> None:
     page, watch = new_page(viewport={"width": WIDTHS[0], "height": 844}, reduced_motion="reduce")
     open_page(page, f"{app_url}/{address}?lang=de")

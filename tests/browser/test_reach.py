@@ -202,7 +202,6 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
 
 OFTEN = ("", "tradeoff", "words", "release", "robustness")
 SELDOM = ("rewrite", "attacker", "papers", "lesson", "deniability")
-ADDRESSES = (*OFTEN, *SELDOM)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_damaged_file_is_refused(
         read_examples(tmp_path / "absent.json")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_they_are_made_by_the_command(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

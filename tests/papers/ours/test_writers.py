@@ -45,7 +45,7 @@ def _value(rows: list[Row], epsilon: float | None) -> dict[tuple[str, str], floa
     }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_text_as_it_was_written_keeps_its_words_and_its_meaning(sources: Sources) -> None:
     rows = _measured(sources, "as written", texts=3)
     value = _value(rows, None)
@@ -54,7 +54,7 @@ def test_a_text_as_it_was_written_keeps_its_words_and_its_meaning(sources: Sourc
     assert value["kept", ""] == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_mechanism_that_changes_nothing_keeps_all_words_and_one_that_knows_nothing_none(
     sources: Sources,
 ) -> None:
