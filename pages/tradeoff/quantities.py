@@ -217,13 +217,4 @@ UTILITIES = (
         ("equal-leakage-imdb", "IMDb"),
         ends=(45.0, 85.0),
     ),
-    Utility(
-        "accuracy",
-        "yelp",
-        later("sentiment learned (Yelp)"),
-        later("accuracy of a classifier"),
-        later("of texts classified right"),
-        ("equal-leakage-yelp", "Yelp"),
-        ends=(45.0, 85.0),
-    ),
 )
