@@ -65,17 +65,11 @@ COUNTS, EQUAL, READS = "counts", "equal", "reads"
 STRANGERS = (COUNTS, "counts-all", EQUAL, READS)
 GAINS = ("word", "near", "kind")
 
-_WHO = {
-    "counts": "someone who knows how common words are",
-    "counts-all": "someone who knows how common words are",
-    "equal": "someone who takes all words for equally likely",
-    READS: "someone who reads on through the text",
-}
-_SCORED = {
-    "counts": "content words",
-    "counts-all": "words, function words included",
-    "equal": "words of the vocabulary",
-    READS: "content words",
+_WHO = {  # guesses which words
+    COUNTS: ("someone who knows how common words are", "content words"),
+    "counts-all": ("someone who knows how common words are", "words, function words included"),
+    EQUAL: ("someone who takes all words for equally likely", "words of the vocabulary"),
+    READS: ("someone who reads on through the text", "content words"),
 }
 _GUESSES = {
     "word": "guesses {after} of 100 {words}",
@@ -314,12 +308,12 @@ def leak(
 
 def describe_stranger(stranger: str) -> str:
     """Name the person who guesses, for a sentence."""
-    return _WHO.get(stranger, "someone with the given prior")
+    return _WHO.get(stranger, ("someone with the given prior", ""))[0]
 
 
 def scored_words(stranger: str) -> str:
     """Name the words of which a share is guessed, for a sentence."""
-    return _SCORED.get(stranger, "words")
+    return _WHO.get(stranger, ("", "words"))[1]
 
 
 def stranger_of(lexicon: Lexicon, stranger: str | Prior) -> tuple[str, Prior]:

@@ -186,7 +186,7 @@ class Benchmark:
 
     @property
     def stranger(self) -> str:
-        """Who guesses the words, of `dpcore.attack.leak.STRANGERS`."""
+        """Name of the person who guesses the words, of `dpcore.attack.leak.STRANGERS`."""
         return str(dict(self.figures.entry.plan["options"]).get("stranger", EQUAL))
 
     @property
