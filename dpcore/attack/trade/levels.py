@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.attack.leak import EQUAL, leak
+from dpcore.attack.leak import DRAWN, EQUAL, leak, stranger_of, way_of
+from dpcore.attack.output.prior import Prior
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.tradeoff import amounts, has_columns
@@ -65,6 +66,12 @@ class Outputs:
         if has_columns(mechanism):
             return self.columns
         return self.laws if mechanism.exact_law else self.draws
+
+    def guessed_from(self, mechanism: Mechanism, prior: Prior) -> int:
+        """Return the number of outputs from which `leak` counts or averages a share."""
+        # Where attackers are tried, a share of .05 needs thousands; a column that takes an integral
+        # is not drawn, but weighed.
+        return self.columns if way_of(mechanism, prior) == DRAWN else self.draws
 
 
 SEARCH = Outputs(200, 200, 5_000)
@@ -114,7 +121,7 @@ def epsilons_at(
     for share in shares:
         if not 0 < share < 1:
             raise ParameterError(f"a level is above 0 and below 1, got {share}")
-    search = _Search(mechanism, outputs.of(mechanism), stranger, seed, progress)
+    search = _Search(mechanism, outputs, stranger, seed, progress)
     first = first_epsilons(mechanism) if grid is None else tuple(grid)
     if search.one_by_one:
         search.look([first[0], first[-1]])
@@ -145,14 +152,17 @@ class _Search:
     """Search over the measured shares of one mechanism."""
 
     def __init__(
-        self, mechanism: Mechanism, outputs: int, stranger: str, seed: int, progress: Progress
+        self, mechanism: Mechanism, outputs: Outputs, stranger: str, seed: int, progress: Progress
     ) -> None:
         """Prepare the lexicon; no share is measured yet."""
         self.known: dict[float, float] = {}
         # A law costs the same at each ε; noise is drawn, and all columns are read, once for all.
         self.one_by_one = mechanism.exact_law and stranger == EQUAL
         self._by_laws = mechanism.exact_law and not has_columns(mechanism)
-        self._mechanism, self._outputs, self._seed = mechanism, outputs, seed
+        self._mechanism, self._outputs, self._seed = mechanism, outputs.of(mechanism), seed
+        if stranger != EQUAL:
+            _, prior = stranger_of(mechanism.lexicon, stranger)
+            self._outputs = outputs.guessed_from(mechanism, prior)
         self._stranger, self._progress = stranger, progress
         self._ground = Ground.of(mechanism.lexicon, pairs=2, seed=seed, progress=progress)
 

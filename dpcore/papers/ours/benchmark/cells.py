@@ -205,7 +205,8 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     if stranger != EQUAL:
         # Who has only noise to learn from needs outputs of every word; a law says more than those.
         learned = 0 if mechanism.exact_law else _DRAWS
-        draws = max(outputs, 100)
+        final = Outputs(*cell.option("outputs")[1])
+        draws = final.guessed_from(mechanism, parse_prior(mechanism.lexicon, stranger))
         for gain, each in leaked(mechanism, cell.epsilons, stranger, draws, cell.seed, learned):
             at = {"epsilon": each.epsilon, "low": each.low, "high": each.high, "count": draws}
             rows.append(row(LEAKED[gain], each.after, variant=each.attacker, **at))
