@@ -60,6 +60,10 @@ MIN_AUDIT_CALLS = 2_000  # of such a function: with fewer nothing can be shown
 MAX_GAME_WORDS = 12  # of the list that the secret of the guessing game is drawn from
 MAX_GAME_RELEASES = 20  # outputs of one secret in that game
 
+# The crowd
+MAX_QUERIES = 2_000  # counted at a time: 25,000 words, 200 MB each thousand
+MAX_CROWD_GROUPS = 200  # values of a column by which texts are counted
+
 # Workers
 MAX_WORKERS = 256  # processes of one machine
 

@@ -220,6 +220,40 @@ class ColumnForm:
     metric: Metric | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class KernelLaw:
+    """P(y | w) = a_y·exp(−min(s·D(w, y), c))/Z_w at one ε, Z_w the sum of these over y.
+
+    Attributes:
+        metric: of D.
+        strength: s.
+        cap: c.
+        weights: a, shape (n,), at least 0; None if all are 1.
+    """
+
+    metric: Metric
+    strength: float
+    cap: float = math.inf
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SparseLaw:
+    """P(y | w) = b_w + e(w, y) at one ε, with e(w, y) other than 0 for few pairs.
+
+    Attributes:
+        base: b, shape (n,).
+        words: w of each such pair, shape (m,).
+        outputs: its y, shape (m,).
+        excess: its e, shape (m,).
+    """
+
+    base: FloatArray
+    words: IntArray
+    outputs: IntArray
+    excess: FloatArray
+
+
 Form = ExponentialForm | NearestForm | NoisyNearestForm | ColumnForm
 """Form of a law, for the computation of a column P(y | ·)."""
 
@@ -496,6 +530,22 @@ class Mechanism(Settings, ABC):
     @property
     def column_form(self) -> Form | None:
         """Form of an exact law, if a column costs less than the laws of all words; else None."""
+        return None
+
+    @property
+    def symmetric_law(self) -> bool:
+        """True if P(y | w)/P(w | w) = P(w | y)/P(y | y) for every two words at every ε."""
+        return False
+
+    def kernel_law(self, epsilon: float) -> KernelLaw | None:
+        """Return the law at ε as a kernel of one distance; None if it is none."""
+        form = self.column_form
+        if not isinstance(form, ExponentialForm):
+            return None
+        return KernelLaw(form.metric, form.strength(self.check_epsilon(epsilon)), form.cap)
+
+    def sparse_law(self, epsilon: float) -> SparseLaw | None:
+        """Return the law at ε as one number a word and few exceptions; None if it is not."""
         return None
 
     def vector_noise(self, epsilon: float) -> VectorNoise | None:

@@ -26,7 +26,13 @@ from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.bulk import first_words, settle
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
-from dpcore.mechanisms.mechanism import ColumnForm, LossBounds, LossSearch, WorstLoss
+from dpcore.mechanisms.mechanism import (
+    ColumnForm,
+    LossBounds,
+    LossSearch,
+    SparseLaw,
+    WorstLoss,
+)
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Digits, Rows, Weights, draws
@@ -64,6 +70,19 @@ class Response(ExactMechanism):
         self.check_index(index)
         entries, table = self.check_words(words), self.places(self.check_epsilon(epsilon))
         return self.outputs(entries, draws(Digits(rng), entries, _every(table)), epsilon)
+
+    def sparse_law(self, epsilon: float) -> SparseLaw:
+        """Return the two probabilities: of a favoured output, and of any other."""
+        value = self.check_epsilon(epsilon)
+        n, k = len(self.lexicon), self.width(value)
+        inside = 1.0 / (k + (n - k) * math.exp(-value))
+        words = np.arange(n)
+        return SparseLaw(
+            base=np.full(n, inside * math.exp(-value)),
+            words=np.repeat(words, k),
+            outputs=self.favoured(words, value).reshape(-1),
+            excess=np.full(n * k, -inside * math.expm1(-value)),
+        )
 
     def sweep(
         self,
@@ -256,6 +275,11 @@ class KAryResponse(Response):
         kept, n = self._kept(epsilons), len(self.lexicon)
         both = np.stack((kept, kept * np.exp(-epsilons)), axis=1)
         return kept, both, np.tile([1.0, n - 1.0], (epsilons.size, 1))
+
+    @property
+    def symmetric_law(self) -> bool:
+        """All words have one normaliser, and two others one probability."""
+        return True
 
     @property
     def column_form(self) -> ColumnForm:

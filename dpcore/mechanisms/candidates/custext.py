@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +38,7 @@ from dpcore.mechanisms.candidates.clusters import Clusters, clusters
 from dpcore.mechanisms.distances import by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
-from dpcore.mechanisms.mechanism import ColumnForm
+from dpcore.mechanisms.mechanism import ColumnForm, SparseLaw
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 
@@ -185,6 +186,25 @@ class CusText(ExactMechanism):
                 yield members, Weights(np.exp(logs), logs.item, inside)
 
         return weights
+
+    def sparse_law(self, epsilon: float) -> SparseLaw | None:
+        """Return the laws within the sets of the partition."""
+        if self.form != "conservative":
+            return None
+        value, table = self.check_epsilon(epsilon), self.clusters
+        sets = [table.members[a:b] for a, b in pairwise(table.starts.tolist())]
+        rows = [self.lexicon.vectors[members] for members in sets]
+        logs = [
+            log_choice(scores(away), value)
+            for own in rows
+            for away in distances(own, own)
+        ]  # fmt: skip
+        return SparseLaw(
+            base=np.zeros(len(self.lexicon)),
+            words=np.concatenate([np.repeat(members, members.size) for members in sets]),
+            outputs=np.concatenate([np.tile(members, members.size) for members in sets]),
+            excess=np.exp(np.concatenate(logs)),
+        )
 
     @property
     def column_form(self) -> ColumnForm | None:

@@ -94,6 +94,11 @@ class SynTF(ExactMechanism):
         return np.asarray(logs - math.log(np.exp(logs).sum()))
 
     @property
+    def symmetric_law(self) -> bool:
+        """The similarity is, if all words are candidates."""
+        return not self._restricted
+
+    @property
     def column_form(self) -> ColumnForm | None:
         """Column form, if all words are candidates: the similarity is symmetric."""
         return None if self._restricted else ColumnForm(self._column, ERROR)

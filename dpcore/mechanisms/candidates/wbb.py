@@ -39,7 +39,7 @@ from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.distances import nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
-from dpcore.mechanisms.mechanism import ColumnForm
+from dpcore.mechanisms.mechanism import ColumnForm, SparseLaw
 from dpcore.mechanisms.settings import parameter
 
 _ERROR = 1e-6  # of a logarithm, from the distances of the stored table
@@ -138,6 +138,21 @@ class WordsBlendingBoxes(ExactMechanism):
         total = math.exp(-epsilon) + share
         lowest = -epsilon - math.log(total) - math.log(n)
         return lowest, np.logaddexp(lowest, math.log(share / total) + weights)
+
+    def sparse_law(self, epsilon: float) -> SparseLaw | None:
+        """Return the boxes, if the table of neighbours is wide enough."""
+        value, n = self.check_epsilon(epsilon), len(self.lexicon)
+        if self._safe + self.size > NEIGHBOUR_TABLE_WIDTH:
+            return None
+        boxes, away = _boxes(self.lexicon, self._safe, self.size)
+        lowest, weights = self._weighed(away, value)
+        base = math.exp(lowest)
+        return SparseLaw(
+            base=np.full(n, base),
+            words=np.repeat(np.arange(n), boxes.shape[1]),
+            outputs=boxes.reshape(-1).astype(np.int64),
+            excess=np.exp(weights.reshape(-1)) - base,
+        )
 
     @property
     def column_form(self) -> ColumnForm | None:

@@ -335,6 +335,11 @@ class Budget(ExactMechanism):
         return dict(zip(self.shares.names, map(_bounds, reaches), strict=True))
 
     @property
+    def symmetric_law(self) -> bool:
+        """d″ is symmetric, and 0 between a word and itself."""
+        return True
+
+    @property
     def column_form(self) -> ColumnForm:
         """Closed form, d″ being symmetric, with normalisers from one pass over all pairs."""
         return ColumnForm(self._column, _COLUMN_ERROR, Metric.EUCLIDEAN)

@@ -56,7 +56,7 @@ from dpcore.mechanisms.exponential.tem import euclidean_factor
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk, Weigher
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
 from dpcore.mechanisms.law import tem_rounding
-from dpcore.mechanisms.mechanism import ColumnForm, LossBounds
+from dpcore.mechanisms.mechanism import ColumnForm, KernelLaw, LossBounds
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.outwards import at_least, at_most
@@ -394,6 +394,12 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         promised = super().loss_bounds(guarantee).promised
         span = 2.0 * self.strength(guarantee.epsilon) / guarantee.epsilon * promised
         return LossBounds(promised, span * (1.0 + _ROUNDING))
+
+    def kernel_law(self, epsilon: float) -> KernelLaw:
+        """Return the kernel with the weights in use at ε."""
+        value = self.check_epsilon(epsilon)
+        metric = Metric.parse(self.metric)
+        return KernelLaw(metric, self.strength(value), weights=self.weights(value))
 
     @property
     def column_form(self) -> ColumnForm:

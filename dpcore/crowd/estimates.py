@@ -1,0 +1,379 @@
+"""What is counted in private texts: outputs by group, estimates and their intervals.
+
+With h from `dpcore.crowd.undo` the estimate of Σ g(w_i) is Ĝ = Σ h(y_i). Two intervals belong to it,
+and they answer two questions:
+
+* `texts`: how often is it in *these* texts? Only the mechanism's noise is random, and outputs are
+  independent: the variance is Σ Var(h(y_i) | w_i), of which Σ h(y_i)² − Σ h₂(y_i) is an unbiased
+  estimate. The interval is that of the normal law where at least `ENOUGH` outputs carry the
+  variance, else that of Maurer and Pontil 2009 (Theorem 4, for independent numbers of one range).
+* `population`: how often is it where such texts come from? The texts are a sample: the variance is
+  that of a ratio of sums over texts (Cochran 1977, Section 2.11), and holds the noise too.
+
+What P h = g lacks is added to both ends. Its bound needs nothing but the outputs: with r = |P h − g|
+every word w adds r(w) at most, and r(y)/P(y | y), summed over the outputs y, has at least that mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.crowd.undo import Undone
+from dpcore.errors import ParameterError
+from dpcore.learn.intervals import student_quantile
+from dpcore.limits import MAX_CROWD_GROUPS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEXTS, POPULATION = "texts", "population"
+FOR = (TEXTS, POPULATION)
+LEVEL = 0.95
+ENOUGH = 30.0
+"""Outputs of equal weight whose sum is taken for normal."""
+LEAST_TEXTS = 2
+"""Texts of a group: one text is no crowd."""
+_BIAS_LEVEL = 1e-4  # chance that the bound on the bias fails, beside that of the interval
+EVERYTHING = "all"
+"""Name of the group of all texts, where no column divides them."""
+
+UNBIASED, BIASED, UNKNOWN = "unbiased", "biased", "undetermined"
+
+
+class Tally:
+    """Outputs of private texts, counted by group while the texts are read.
+
+    Args:
+        n: number of words of the lexicon.
+        undone: functions whose sums over each text are needed for `POPULATION`; None for `TEXTS`.
+        used: outputs that count, shape (n,); all if None.
+    """
+
+    def __init__(self, n: int, undone: Undone | None = None, used: BoolArray | None = None) -> None:
+        self.names: dict[str, int] = {}
+        self._n, self._used = n, used
+        self._values = None if undone is None else undone.values.astype(np.float64)
+        self._rows: list[IntArray] = []
+        self._texts: list[int] = []
+        self._moments: list[_Moments] = []
+
+    def add(self, words: IntArray, offsets: IntArray, groups: Sequence[str] | None = None) -> None:
+        """Count some texts.
+
+        Args:
+            words: outputs of all of them, shape (k,); −1 for what is no word of the lexicon.
+            offsets: text i has words[offsets[i] : offsets[i + 1]], shape (J + 1,).
+            groups: of each text, shape (J,); None where all are one group.
+
+        Raises:
+            ParameterError: there are too many groups.
+        """
+        texts = offsets.size - 1
+        labels = [EVERYTHING] * texts if groups is None else groups
+        codes = np.fromiter((self._code(label) for label in labels), dtype=np.int64, count=texts)
+        text = np.repeat(np.arange(texts), np.diff(offsets))
+        counted = words >= 0
+        if self._used is not None:
+            counted[counted] = self._used[words[counted]]
+        words, text = words[counted], text[counted]
+        for code in np.unique(codes).tolist():
+            own = codes[text] == code
+            self._rows[code] += np.bincount(words[own], minlength=self._n)
+            self._texts[code] += int((codes == code).sum())
+        if self._values is not None:
+            self._add_moments(words, text, codes)
+
+    def _code(self, label: str) -> int:
+        code = self.names.setdefault(label, len(self.names))
+        if code == len(self._rows):
+            if code == MAX_CROWD_GROUPS:
+                raise ParameterError(
+                    f"the column has more than {MAX_CROWD_GROUPS:,} different values: count by a "
+                    "column with few, such as a label or a month"
+                )
+            self._rows.append(np.zeros(self._n, dtype=np.int64))
+            self._texts.append(0)
+            self._moments.append(_Moments.none(0 if self._values is None else self._values.shape[1]))
+        return code
+
+    def _add_moments(self, words: IntArray, text: IntArray, codes: IntArray) -> None:
+        from scipy.sparse import csr_matrix
+
+        assert self._values is not None
+        shape = (codes.size, self._n)
+        sums = csr_matrix((np.ones(words.size), (text, words)), shape=shape) @ self._values
+        sizes = np.bincount(text, minlength=codes.size).astype(np.float64)
+        for code in np.unique(codes).tolist():
+            own = codes == code
+            self._moments[code] = self._moments[code].with_texts(sums[own], sizes[own])
+
+    def observed(self) -> Observed:
+        """Return what was counted, groups in the order of their names.
+
+        Raises:
+            ParameterError: there is no text, or a group has one only.
+        """
+        if not self.names:
+            raise ParameterError("there is no text to count in")
+        names = sorted(self.names)
+        order = [self.names[name] for name in names]
+        texts = np.array(self._texts)[order]
+        if small := [name for name, count in zip(names, texts.tolist(), strict=True) if count < LEAST_TEXTS]:
+            raise ParameterError(
+                f"{len(small)} of {len(names)} groups have one text only: one text is no crowd; "
+                "leave it out, or count by a column with fewer values"
+            )
+        moments = None if self._values is None else tuple(self._moments[code] for code in order)
+        return Observed(tuple(names), texts, np.stack([self._rows[code] for code in order]), moments)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Sums over the texts of a group: D, D², D·n and n², with D the sum of h over a text of n words."""
+
+    sums: FloatArray
+    squares: FloatArray
+    products: FloatArray
+    sizes: float
+
+    @classmethod
+    def none(cls, m: int) -> _Moments:
+        return cls(np.zeros(m), np.zeros(m), np.zeros(m), 0.0)
+
+    def with_texts(self, sums: FloatArray, sizes: FloatArray) -> _Moments:
+        return _Moments(
+            self.sums + sums.sum(axis=0),
+            self.squares + (sums**2).sum(axis=0),
+            self.products + sizes @ sums,
+            self.sizes + float(sizes @ sizes),
+        )
+
+    def variance(self, total: float, texts: int) -> FloatArray:
+        """Return the variance of `sums`, as a share of `total` words that is scaled up again."""
+        ratio = self.sums / total
+        spread = self.squares - 2.0 * ratio * self.products + ratio**2 * self.sizes
+        return np.maximum(spread, 0.0) * texts / (texts - 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Outputs of private texts by group.
+
+    Attributes:
+        groups: names, G of them.
+        texts: number of texts of each, shape (G,).
+        outputs: how often each word came out, shape (G, n).
+        moments: of the sums over texts, for `POPULATION`; None if they were not asked for.
+    """
+
+    groups: tuple[str, ...]
+    texts: IntArray
+    outputs: IntArray
+    moments: tuple[_Moments, ...] | None = field(default=None, repr=False)
+
+    @property
+    def words(self) -> IntArray:
+        """Number of words of each group, shape (G,)."""
+        return np.asarray(self.outputs.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimate.
+
+    Attributes:
+        query: what is counted.
+        group: in which texts.
+        words: number of words of these texts.
+        estimate: Ĝ; NaN if `method` is "undetermined".
+        low: lower end of the interval.
+        high: upper end.
+        error: standard error, without the bias.
+        biased_by: bound on the bias, which is part of the interval.
+        method: "unbiased"; "biased", where no function of the outputs has the query as its mean;
+            "undetermined", where the outputs say nothing of it.
+    """
+
+    query: str
+    group: str
+    words: int
+    estimate: float
+    low: float
+    high: float
+    error: float
+    biased_by: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form; null where there is no estimate."""
+        known = math.isfinite(self.estimate)
+        return {
+            "query": self.query,
+            "group": self.group,
+            "words": self.words,
+            "estimate": self.estimate if known else None,
+            "low": self.low,
+            "high": self.high,
+            "biased_by": self.biased_by,
+            "method": self.method,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Estimates of all queries in all groups as arrays, shape (G, m) each.
+
+    Attributes:
+        estimate: Ĝ.
+        variance: of it, as `of` asks.
+        bias: bound on the bias.
+        carried: number of equal outputs that carry as much variance.
+        spread: difference of the largest and the least h.
+        sample: sample variance of h over the outputs.
+    """
+
+    estimate: FloatArray
+    variance: FloatArray
+    bias: FloatArray
+    carried: FloatArray
+    spread: FloatArray
+    sample: FloatArray
+
+
+def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
+    """Return the estimates, their variances and the bounds on their bias.
+
+    Args:
+        undone: functions of outputs.
+        observed: outputs by group.
+        of: `TEXTS` or `POPULATION`.
+
+    Raises:
+        ParameterError: `POPULATION` without the sums over texts.
+    """
+    if of not in FOR:
+        raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
+    h = undone.values.astype(np.float64)
+    o = observed.outputs.astype(np.float64)
+    total = np.maximum(o.sum(axis=1, keepdims=True), 1.0)
+    estimate, second = o @ h, o @ h**2
+    itself = estimate if undone.squares is None else o @ undone.squares.astype(np.float64)
+    variance = np.maximum(second - itself, 0.0)
+    fourth = o @ h**4
+    carried = np.divide(second**2, fourth, out=np.zeros_like(second), where=fourth > 0)
+    if of == POPULATION:
+        if observed.moments is None:
+            raise ParameterError("the sums over texts were not counted: ask for them when you count")
+        pairs = zip(observed.moments, total[:, 0], observed.texts, strict=True)
+        variance = np.stack([moments.variance(float(n), int(j)) for moments, n, j in pairs])
+        carried = np.broadcast_to(observed.texts[:, None].astype(float), variance.shape)
+    return Sums(
+        estimate, variance, _bias(undone, o, total), np.asarray(carried),
+        np.broadcast_to(np.ptp(h, axis=0), variance.shape),
+        np.maximum(second / total - (estimate / total) ** 2, 0.0),
+    )  # fmt: skip
+
+
+def _bias(undone: Undone, outputs: FloatArray, total: FloatArray) -> FloatArray:
+    """Bound |E Ĝ − G| by the words there could be, or by the outputs there are, shape (G, m)."""
+    largest = total * undone.worst
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(undone.left > 0, undone.left / undone.stays[:, None], 0.0)
+    if not np.isfinite(each).all():
+        return largest
+    # Maurer and Pontil 2009, as for an interval, of numbers from 0 to the largest.
+    term = math.log(2.0 / _BIAS_LEVEL)
+    top = each.max(axis=0)
+    mean = outputs @ each
+    deviation = np.sqrt(2.0 * term * (outputs @ each**2))
+    counted = mean + deviation + 7.0 / 3.0 * term * top * total / np.maximum(total - 1.0, 1.0)
+    return np.asarray(np.minimum(largest, counted))
+
+
+def half_widths(sums: Sums, observed: Observed, of: str, level: float) -> FloatArray:
+    """Return half the width of each interval without the bias, shape (G, m)."""
+    chance = 1.0 - level
+    if of == POPULATION:
+        quantiles = np.array([student_quantile(int(j) - 1, level) for j in observed.texts])
+        return np.asarray(quantiles[:, None] * np.sqrt(sums.variance))
+    from scipy.special import ndtri
+
+    normal = float(-ndtri(chance / 2.0)) * np.sqrt(sums.variance)
+    total = np.maximum(observed.words.astype(np.float64)[:, None], 2.0)
+    term = math.log(4.0 / chance)
+    safe = np.sqrt(2.0 * total * sums.sample * term)
+    safe += 7.0 / 3.0 * term * sums.spread * total / (total - 1.0)
+    return np.asarray(np.where(sums.carried >= ENOUGH, normal, safe))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates of queries in groups of private texts.
+
+    Attributes:
+        mechanism: short name.
+        epsilon: ε of the texts.
+        of: `TEXTS` or `POPULATION`: what the intervals are for.
+        level: coverage of an interval, or of all of them at once.
+        together: True if `level` is that of all intervals at once (Bonferroni).
+        observed: the outputs.
+        undone: the functions of outputs.
+    """
+
+    mechanism: str
+    epsilon: float
+    of: str
+    level: float
+    together: bool
+    observed: Observed = field(repr=False)
+    undone: Undone = field(repr=False)
+
+    @property
+    def rows(self) -> list[Row]:
+        """One row for each query and group."""
+        observed, undone, queries = self.observed, self.undone, self.undone.queries
+        sums = sums_of(undone, observed, self.of)
+        asked = sums.estimate.size if self.together else 1
+        half = half_widths(sums, observed, self.of, 1.0 - (1.0 - self.level) / asked)
+        ranges = queries.ranges
+        rows: list[Row] = []
+        for j, query in enumerate(queries.names):
+            for k, group in enumerate(observed.groups):
+                words = int(observed.words[k])
+                least, most = (ranges[j] * words).tolist()
+                value, bias = float(sums.estimate[k, j]), float(sums.bias[k, j])
+                around = float(half[k, j]) + bias
+                low, high = max(value - around, least), min(value + around, most)
+                method = UNBIASED if undone.unbiased[j] else BIASED
+                if low <= least and high >= most:
+                    method, value = UNKNOWN, math.nan
+                error = math.sqrt(float(sums.variance[k, j]))
+                # An estimate may lie beyond what is possible; its interval does not.
+                low, high = min(low, most), max(high, least)
+                rows.append(Row(query, group, words, value, low, high, error, bias, method))
+        return rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a table."""
+        import pandas as pd
+
+        return pd.DataFrame([row.to_dict() for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": self.epsilon,
+            "for": self.of,
+            "level": self.level,
+            "simultaneous": self.together,
+            "words_total": int(self.observed.words.sum()),
+            "texts_total": int(self.observed.texts.sum()),
+            "rows": [row.to_dict() for row in self.rows],
+        }

@@ -1,0 +1,304 @@
+"""Laws as linear maps: P h of a function of outputs, Pᵀ v of weights of words.
+
+P h is the mean of h(y) given each word; Pᵀ v are the outputs expected of v words. No matrix of a
+whole lexicon is kept: a law that is one number a word and a few exceptions is a sparse matrix and a
+vector, a kernel of one distance is computed tile by tile, and any other exact law column by column.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import FloatArray
+from dpcore.attack.leak import all_columns
+from dpcore.attack.output.channel import open_channel
+from dpcore.errors import ParameterError
+from dpcore.guarantee import Status
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
+from dpcore.mechanisms.distances import AllPairs
+from dpcore.mechanisms.mechanism import KernelLaw, Mechanism, SparseLaw
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+LAW_ERROR = 1e-9
+"""Bound on the relative error of a probability in double precision: distances are off by 1e-11, and
+exponents of up to 100 count."""
+_LAWS_ENTRIES = 10_000_000
+"""Numbers of the laws of a whole lexicon up to which they are kept, where there is no other way."""
+
+
+class Operator(ABC):
+    """The law of a mechanism at one ε.
+
+    Attributes:
+        n: number of words.
+        weights: a with K·diag(a) = diag(z)·P and K symmetric, shape (n,); None where there is none.
+        scale: z, shape (n,), with `weights`.
+        slow: True if a product takes a pass over all pairs of words.
+    """
+
+    n: int
+    weights: FloatArray | None = None
+    scale: FloatArray | None = None
+    slow: bool = True
+
+    @abstractmethod
+    def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h, shape (n, m), for h of the same shape."""
+
+    @abstractmethod
+    def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return Pᵀ v, shape (n, m), for v of the same shape."""
+
+    @abstractmethod
+    def stays(self) -> FloatArray:
+        """Return P(w | w) of every word, shape (n,)."""
+
+    def roughly(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h in about six digits, where that is faster: for the steps of a solution."""
+        return self.times(values, progress)
+
+    def enclosed(
+        self, values: FloatArray, progress: Progress = silent
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P h and a bound on what each number is off by, shape (n, m) each."""
+        reached = self.times(values, progress)
+        return reached, np.broadcast_to(LAW_ERROR * np.abs(values).max(axis=0), reached.shape)
+
+
+class SparseOperator(Operator):
+    """Law of one number a word and a few exceptions."""
+
+    slow = False
+
+    def __init__(self, law: SparseLaw, *, symmetric: bool) -> None:
+        from scipy.sparse import csr_matrix
+
+        self.n = law.base.size
+        self._base = law.base
+        # Two exceptions of one pair add up, as they do in a law.
+        self._excess: csr_matrix = csr_matrix(
+            (law.excess, (law.words, law.outputs)), shape=(self.n, self.n)
+        )
+        if symmetric:
+            self.weights, self.scale = np.ones(self.n), 1.0 / self.stays()
+
+    def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h."""
+        return np.asarray(self._excess @ values + np.outer(self._base, values.sum(axis=0)))
+
+    def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return Pᵀ v."""
+        return np.asarray(self._excess.T @ weights + self._base @ weights)
+
+    def stays(self) -> FloatArray:
+        """Return P(w | w)."""
+        return np.asarray(self._excess.diagonal() + self._base)
+
+
+class KernelOperator(Operator):
+    """Law a_y·exp(−min(s·D(w, y), c))/Z_w, tile by tile of the distances."""
+
+    def __init__(self, mechanism: Mechanism, law: KernelLaw, progress: Progress) -> None:
+        self._vectors, self._law = mechanism.lexicon.vectors, law
+        self.n = len(self._vectors)
+        self.weights = np.ones(self.n) if law.weights is None else law.weights
+        # At first from single precision; the first product in double precision renews it.
+        self._exact = law.metric is not Metric.EUCLIDEAN
+        product = self._product if self._exact else self._single
+        self.scale = product(self.weights[:, None], progress)[:, 0].astype(np.float64)
+
+    def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h."""
+        weighed = self.weights[:, None] * values  # type: ignore[index]
+        if not self._exact:
+            both = self._product(np.column_stack((weighed, self.weights)), progress)  # type: ignore[arg-type]
+            self.scale, self._exact = both[:, -1].copy(), True
+            return np.asarray(both[:, :-1] / self.scale[:, None])
+        return np.asarray(self._product(weighed, progress) / self.scale[:, None])  # type: ignore[index]
+
+    def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return Pᵀ v."""
+        scaled = weights / self.scale[:, None]  # type: ignore[index]
+        return np.asarray(self._product(scaled, progress) * self.weights[:, None])  # type: ignore[index]
+
+    def stays(self) -> FloatArray:
+        """Return P(w | w) = a_w/Z_w."""
+        return np.asarray(self.weights / self.scale)  # type: ignore[operator]
+
+    def roughly(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h from distances in single precision."""
+        if self._law.metric is not Metric.EUCLIDEAN:
+            return self.times(values, progress)
+        weighed = np.asarray(self.weights[:, None] * values, dtype=np.float32)  # type: ignore[index]
+        return np.asarray(self._single(weighed, progress) / self.scale[:, None])  # type: ignore[index]
+
+    def _product(self, values: FloatArray, progress: Progress) -> FloatArray:
+        """Return K x, shape (n, m): each tile of distances serves both of its sides."""
+        total = np.zeros_like(values, dtype=np.float64)
+        pairs = AllPairs(self._vectors, self._law.metric)
+        for done, tile in enumerate(pairs, start=1):
+            entries = tile.distances
+            np.multiply(entries, -self._law.strength, out=entries)
+            if self._law.cap < math.inf:
+                np.maximum(entries, -self._law.cap, out=entries)
+            np.exp(entries, out=entries)
+            total[tile.rows] += entries @ values[tile.columns]
+            if not tile.diagonal:
+                total[tile.columns] += entries.T @ values[tile.rows]
+            progress("weighing pairs of words", done, pairs.count)
+        return total
+
+    def _single(self, values: FloatArray, progress: Progress) -> FloatArray:
+        """Return K x as `_product` does, in single precision."""
+        rows = np.asarray(self._vectors, dtype=np.float32)
+        squares = np.einsum("ij,ij->i", rows, rows)
+        total = np.zeros(values.shape, dtype=np.float32)
+        values = values.astype(np.float32)
+        least = np.float32(-self._law.cap)
+        step, starts = 1024, range(0, self.n, 1024)
+        for i in starts:
+            left = slice(i, min(i + step, self.n))
+            doubled = -2.0 * rows[left]
+            for j in range(i, self.n, step):
+                right = slice(j, min(j + step, self.n))
+                entries = doubled @ rows[right].T
+                entries += squares[left, None]
+                entries += squares[right]
+                np.maximum(entries, 0.0, out=entries)
+                np.sqrt(entries, out=entries)
+                entries *= np.float32(-self._law.strength)
+                if self._law.cap < math.inf:
+                    np.maximum(entries, least, out=entries)
+                np.exp(entries, out=entries)
+                if i == j:
+                    np.fill_diagonal(entries, 1.0)
+                total[left] += entries @ values[right]
+                if i != j:
+                    total[right] += entries.T @ values[left]
+            progress("weighing pairs of words", left.stop, self.n)
+        return total
+
+
+class ColumnOperator(Operator):
+    """Any exact law whose columns can be computed over the whole lexicon."""
+
+    def __init__(self, mechanism: Mechanism, epsilon: float, progress: Progress) -> None:
+        self._channel = open_channel(mechanism, progress=progress)
+        self._epsilons = np.array([epsilon])
+        self.n = len(mechanism.lexicon)
+        if mechanism.symmetric_law:
+            self.weights, self.scale = np.ones(self.n), 1.0 / self.stays()
+
+    def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h."""
+        total = np.zeros(values.shape)
+        for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
+            total += np.exp(logs, out=logs).T @ values[outputs]
+        return total
+
+    def enclosed(
+        self, values: FloatArray, progress: Progress = silent
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P h, and what the stated errors of the columns may add up to."""
+        total, off = np.zeros(values.shape), np.zeros(values.shape)
+        for _, outputs, logs, errors in all_columns(self._channel, self._epsilons, progress):
+            column = np.exp(logs)
+            total += column.T @ values[outputs]
+            wrong = column * np.expm1(errors) if np.ndim(errors) == 0 else np.exp(logs + errors) - column
+            off += wrong.T @ np.abs(values[outputs])
+        return total, off
+
+    def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return Pᵀ v."""
+        total = np.empty(weights.shape)
+        for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
+            total[outputs] = np.exp(logs, out=logs) @ weights
+        return total
+
+    def stays(self) -> FloatArray:
+        """Return P(w | w)."""
+        stays = np.empty(self.n)
+        for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, silent):
+            stays[outputs] = np.exp(logs[np.arange(outputs.size), outputs])
+        return stays
+
+
+class DenseOperator(Operator):
+    """Law of a small lexicon, as a matrix."""
+
+    slow = False
+
+    def __init__(self, mechanism: Mechanism, epsilon: float) -> None:
+        self.n = len(mechanism.lexicon)
+        rows = [mechanism.law(word, [epsilon]).dense(self.n)[0] for word in range(self.n)]
+        self._matrix = np.array(rows)
+        if mechanism.symmetric_law:
+            self.weights, self.scale = np.ones(self.n), 1.0 / self.stays()
+
+    def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return P h."""
+        return np.asarray(self._matrix @ values)
+
+    def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
+        """Return Pᵀ v."""
+        return np.asarray(self._matrix.T @ weights)
+
+    def stays(self) -> FloatArray:
+        """Return P(w | w)."""
+        return np.asarray(self._matrix.diagonal().copy())
+
+
+def operator_of(mechanism: Mechanism, epsilon: float, progress: Progress = silent) -> Operator:
+    """Return the law at ε as a linear map, in the form that computes it fastest.
+
+    Raises:
+        ParameterError: the law is not known exactly, the promise is refuted, or the lexicon is too
+            large for laws that are computed word by word; the message says which.
+        EpsilonError: ε is not admissible.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    check_countable(mechanism, value)
+    sparse = mechanism.sparse_law(value)
+    if sparse is not None:
+        return SparseOperator(sparse, symmetric=mechanism.symmetric_law)
+    kernel = mechanism.kernel_law(value)
+    if kernel is not None:
+        return KernelOperator(mechanism, kernel, progress)
+    n = len(mechanism.lexicon)
+    if n > MAX_ATTACK_PRIOR_WORDS and mechanism.column_form is not None:
+        return ColumnOperator(mechanism, value, progress)
+    if n * n <= _LAWS_ENTRIES:
+        return DenseOperator(mechanism, value)
+    raise ParameterError(
+        f"{mechanism.short} needs a law of its own for each of the {n:,} words, which is done up "
+        f"to {math.isqrt(_LAWS_ENTRIES):,}: take a smaller lexicon, or another mechanism such as "
+        "tem or k-ary"
+    )
+
+
+def check_countable(mechanism: Mechanism, epsilon: float) -> None:
+    """Refuse a mechanism whose noise cannot be undone, or must not be trusted.
+
+    Raises:
+        ParameterError: with the reason.
+    """
+    if not mechanism.exact_law:
+        raise ParameterError(
+            f"nothing can be counted in texts of {mechanism.short}: its noise has no exact law "
+            "that could be undone, and a sampled one has an error of unknown size; take a "
+            "mechanism with a law, such as tem or k-ary"
+        )
+    guarantee = mechanism.guarantee(epsilon)
+    if guarantee.status is Status.REFUTED:
+        raise ParameterError(
+            f"nothing is counted in texts of {mechanism.short}: its promise is refuted "
+            f"({guarantee.reason})"
+        )

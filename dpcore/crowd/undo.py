@@ -1,0 +1,307 @@
+"""The channel undone: functions h of outputs whose mean, given a word, is a query g of that word.
+
+If P h = g, then Σ h(y_i) over the outputs has the mean Σ g(w_i) over the words, whatever these are
+(`docs/crowd.md`, Theorem 1; for randomised response Warner 1965, for any invertible channel
+Agrawal and Aggarwal 2001). For any h at all the mean is off by Σ_w c_w·(P h − g)(w), c_w the number
+of times that w occurs: so what is left of P h − g is computed in double precision, kept, and stated
+with every estimate.
+
+P h = g is solved by conjugate residuals where P is a symmetric kernel up to weights (one product a
+step; Saad 2003, Algorithm 6.20), else by conjugate gradients on the least-squares problem (two;
+Björck 1996, Algorithm 7.4.1). Where P is singular or nearly so, more steps reduce the bias and add
+noise: of all steps the one is taken whose expected error is least for as many words as there are,
+as common as they are in the language. That choice depends on public numbers alone, and on the
+number of words, which a private copy shows anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcore.arrays import BoolArray, FloatArray
+from dpcore.crowd.operators import Operator, check_countable, operator_of
+from dpcore.crowd.queries import Queries
+from dpcore.errors import LexiconError
+from dpcore.attack.language.language import word_frequencies
+from dpcore.lexicon.cache import CacheEntry, keep, recall
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.mechanisms.mechanism import Mechanism
+
+EXACT = 1e-6
+"""Largest |P h − g| of a query that counts as undone: a millionth of a word for each word."""
+_STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
+_PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
+_ROUGH = 1e-4  # part of the residual that steps in single precision may leave
+_VERSION = 1  # of the solutions here: another one makes what is in the cache unknown
+_TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Undone:
+    """Functions of outputs that estimate queries.
+
+    Attributes:
+        queries: the queries g.
+        values: h, shape (n, m), float32; 0 for outputs that are not used.
+        left: |P h − g| of each word, rounded upwards, shape (n, m), float32.
+        squares: h₂ with P h₂ = g², shape (n, m), float32; None where g is 0 or 1, so that h₂ = h.
+        stays: P(w | w), shape (n,).
+        outputs: expected share of each output in texts as common as the language, shape (n,).
+    """
+
+    queries: Queries
+    values: NDArray[np.float32]
+    left: NDArray[np.float32]
+    squares: NDArray[np.float32] | None
+    stays: FloatArray
+    outputs: FloatArray
+
+    @cached_property
+    def worst(self) -> FloatArray:
+        """Largest |P h − g| of each query, shape (m,)."""
+        return np.asarray(self.left.max(axis=0), dtype=np.float64)
+
+    @property
+    def unbiased(self) -> BoolArray:
+        """True for queries that are undone, up to `EXACT`; shape (m,)."""
+        return np.asarray(self.worst <= EXACT)
+
+    @cached_property
+    def per_word(self) -> FloatArray:
+        """Expected h² of an output in texts as common as the language, shape (m,)."""
+        return np.array([float(self.outputs @ column.astype(np.float64) ** 2) for column in self.values.T])
+
+
+def undo(
+    mechanism: Mechanism,
+    epsilon: float,
+    queries: Queries,
+    total: float,
+    *,
+    used: BoolArray | None = None,
+    progress: Progress = silent,
+) -> Undone:
+    """Return functions of outputs that estimate queries; kept in the cache where that takes long.
+
+    Args:
+        mechanism: with an exact law and a promise that is not refuted.
+        epsilon: of the private texts.
+        queries: over the mechanism's lexicon.
+        total: number of words that will be counted; it matters where P has no inverse.
+        used: words that go through the mechanism, and outputs that are told from others, shape
+            (n,); all if None.
+        progress: called with (stage, done, all).
+
+    Raises:
+        ParameterError: the mechanism has no law that can be undone.
+        EpsilonError: ε is not admissible.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    check_countable(mechanism, value)
+    expected = max(1.0, total)
+    # To the next power of four: files of nearly one size share a solution.
+    expected = 4.0 ** math.ceil(math.log(expected, 4.0))
+    quick = mechanism.sparse_law(value) is not None
+    name = _name(mechanism, value, queries, expected, used)
+    fingerprint = mechanism.lexicon.fingerprint
+    entry = None if quick or name is None else recall(fingerprint, name)
+    if entry is not None:
+        arrays = dict(entry.arrays)
+        return Undone(queries, arrays["values"], arrays["left"], arrays.get("squares"), arrays["stays"], arrays["outputs"])
+    operator = operator_of(mechanism, value, progress)
+    frequency = _frequency(mechanism.lexicon)
+    parts = [
+        _undone(operator, part, frequency, expected, used, progress)
+        for part in queries.parts(_TOGETHER)
+    ]
+    undone = _joined(queries, parts)
+    if not quick and name is not None:
+        arrays = {"values": undone.values, "left": undone.left, "stays": undone.stays, "outputs": undone.outputs}
+        if undone.squares is not None:
+            arrays["squares"] = undone.squares
+        keep(fingerprint, name, CacheEntry(arrays, {}))
+    return undone
+
+
+def _joined(queries: Queries, parts: list[Undone]) -> Undone:
+    if len(parts) == 1:
+        return replace(parts[0], queries=queries)
+    squares = [part.squares for part in parts]
+    return Undone(
+        queries,
+        np.concatenate([part.values for part in parts], axis=1),
+        np.concatenate([part.left for part in parts], axis=1),
+        None if squares[0] is None else np.concatenate(squares, axis=1),  # type: ignore[arg-type]
+        parts[0].stays,
+        parts[0].outputs,
+    )
+
+
+def _name(
+    mechanism: Mechanism, epsilon: float, queries: Queries, total: float, used: BoolArray | None
+) -> str | None:
+    """Return the name of a solution in the cache; None for the code of other people."""
+    # The key of a mechanism names its law; code of other people may change under the same key.
+    if not type(mechanism).__module__.startswith("dpcore."):
+        return None
+    digest = hashlib.sha256()
+    law = json.dumps([_VERSION, mechanism.key, mechanism.settings(), epsilon, total])
+    digest.update(law.encode())
+    digest.update(queries.digest)
+    digest.update(b"" if used is None else np.packbits(used).tobytes())
+    return f"undone-{digest.hexdigest()[:20]}"
+
+
+def _frequency(lexicon: Lexicon) -> FloatArray:
+    """Return how common words are, half by the language and half all alike, shape (n,)."""
+    n = len(lexicon)
+    try:
+        known = word_frequencies(lexicon)
+    except LexiconError:  # of another language
+        return np.full(n, 1.0 / n)
+    return np.asarray(0.5 * known + 0.5 / n)
+
+
+def _undone(
+    operator: Operator,
+    queries: Queries,
+    frequency: FloatArray,
+    total: float,
+    used: BoolArray | None,
+    progress: Progress,
+) -> Undone:
+    """Solve for some queries together."""
+    used = np.ones(operator.n, dtype=bool) if used is None else used
+    wanted = queries.matrix()
+    m = wanted.shape[1]
+    both = wanted if queries.binary else np.concatenate((wanted, wanted**2), axis=1)
+    both = both * used[:, None]
+    outputs = operator.transposed((frequency * used)[:, None])[:, 0]
+    solved = _solve(operator, both, frequency, outputs, total, used, progress)
+    values = solved.astype(np.float32)
+    # In double precision, for the very numbers that are used.
+    reached, off = operator.enclosed(values[:, :m].astype(np.float64), progress)
+    left = (np.abs(reached - both[:, :m]) + off) * used[:, None]
+    left = left.astype(np.float32) * np.float32(1.0 + 1e-6)
+    squares = None if queries.binary else values[:, m:]
+    return Undone(queries, values[:, :m], left, squares, operator.stays(), outputs)
+
+
+def _solve(
+    operator: Operator,
+    wanted: FloatArray,
+    frequency: FloatArray,
+    outputs: FloatArray,
+    total: float,
+    used: BoolArray,
+    progress: Progress,
+) -> FloatArray:
+    """Return h of the step with the least expected error, for each query by itself."""
+    weights = operator.weights
+    if weights is not None and np.all(weights[used] > 0):
+        steps = _residuals(operator, wanted, used, progress)
+    else:
+        steps = _least_squares(operator, wanted, frequency, outputs, used, progress)
+    best = np.zeros_like(wanted)
+    least = np.full(wanted.shape[1], math.inf)
+    since = 0
+    limit = _SLOW_STEPS if operator.slow else _STEPS
+    for step, (values, residual) in enumerate(steps, start=1):
+        noise = np.sqrt(total * (outputs @ values**2))
+        error = noise + total * (frequency @ np.abs(residual))
+        better = error < least * (1.0 - 1e-9)
+        best[:, better] = values[:, better]
+        least = np.where(better, error, least)
+        since = 0 if better.any() else since + 1
+        done = np.abs(residual).max(axis=0) <= 0.3 * EXACT
+        best[:, done] = values[:, done]
+        progress("undoing the noise", step, limit)
+        if step >= limit or since >= _PATIENCE or done.all():
+            break
+    return best
+
+
+Steps = Iterator[tuple[FloatArray, FloatArray]]
+"""Yields h and P h − g after each step, shape (n, m) each."""
+
+
+def _residuals(
+    operator: Operator, wanted: FloatArray, used: BoolArray, progress: Progress
+) -> Steps:
+    """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
+    mask = used[:, None].astype(np.float64)
+    weights = operator.weights[:, None]  # type: ignore[index]
+    x, left = np.zeros_like(wanted), wanted * mask
+    while True:
+        # Read again: a product in double precision may have renewed it.
+        scale = operator.scale[:, None]  # type: ignore[index]
+        # Below this single precision no longer helps.
+        goal = np.maximum(_ROUGH * np.abs(left).max(axis=0), 0.2 * EXACT)
+
+        def product(r: FloatArray, scale: FloatArray = scale) -> FloatArray:
+            return np.asarray(operator.roughly(r / weights, progress) * scale * mask)
+
+        r = left * scale
+        applied = product(r)
+        p, along = r.copy(), applied.copy()
+        power = np.einsum("ij,ij->j", r, applied)
+        while True:
+            length = np.einsum("ij,ij->j", along, along)
+            alpha = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
+            x += alpha * p
+            r -= alpha * along
+            yield x / weights, r / scale
+            if np.all(np.abs(r / scale).max(axis=0) <= goal):
+                break
+            applied = product(r)
+            new = np.einsum("ij,ij->j", r, applied)
+            beta = np.divide(new, power, out=np.zeros_like(power), where=power != 0)
+            power = new
+            p *= beta
+            p += r
+            along *= beta
+            along += applied
+        left = (wanted - operator.times(x / weights, progress)) * mask
+        yield x / weights, left
+
+
+def _least_squares(
+    operator: Operator,
+    wanted: FloatArray,
+    frequency: FloatArray,
+    outputs: FloatArray,
+    used: BoolArray,
+    progress: Progress,
+) -> Steps:
+    """Minimise Σ_w f_w·(P h − g)(w)² by conjugate gradients, h in units of its expected noise."""
+    rows = (np.sqrt(frequency) * used)[:, None]
+    # An output that is not expected carries no weight, and no number either.
+    with np.errstate(divide="ignore"):
+        unit = np.where((outputs > 0) & used, 1.0 / np.sqrt(outputs), 0.0)[:, None]
+    u = np.zeros_like(wanted)
+    r = wanted * rows
+    s = unit * operator.transposed(r * rows, progress)
+    p, power = s.copy(), np.einsum("ij,ij->j", s, s)
+    while True:
+        along = rows * operator.times(unit * p, progress)
+        length = np.einsum("ij,ij->j", along, along)
+        alpha = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
+        u += alpha * p
+        r -= alpha * along
+        with np.errstate(divide="ignore", invalid="ignore"):
+            residual = np.where(rows > 0, r / rows, 0.0)
+        yield unit * u, residual
+        s = unit * operator.transposed(r * rows, progress)
+        new = np.einsum("ij,ij->j", s, s)
+        p *= np.divide(new, power, out=np.zeros_like(power), where=power > 0)
+        p += s
+        power = new
