@@ -1,0 +1,1 @@
+"""Estimates from many private texts together, none of which says anything alone."""
