@@ -29,7 +29,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"mechanisms"}),
     frozenset({"audit", "learn", "measure", "rewrite", "tables"}),
     frozenset({"attack"}),
-    frozenset({"privatize"}),
+    frozenset({"crowd", "privatize"}),
     frozenset({"study"}),
     frozenset({"papers"}),
     frozenset({"__main__", "cli", "front", "sklearn", "testing"}),

@@ -17,11 +17,12 @@ from dpcore.cli.shell import Options, command, group, one_of
 from dpcore.errors import ParameterError, StudyError
 from dpcore.jobs import executors
 from dpcore.learn.corpus import LabelledTexts
-from dpcore.lexicon.catalogue import DEFAULT_NAME
+from dpcore.lexicon.catalogue import DEFAULT_NAME, load
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS
 from dpcore.outwards import at_least
 from dpcore.papers.ours.equal_leakage import Compared, compare_mechanisms, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
+from dpcore.study.crowds import build_crowds
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.live import JOB, Live, shortened, table_texts, teaching_texts
 from dpcore.study.plan import Arm, Row, Study, canonical
@@ -119,6 +120,24 @@ def _run(options: Options) -> Answer:
             f"{known:,} words, of which {entry.words:,} measured; seed {entry.seed}",
         ],
     )
+
+
+@command("crowds", study_command)
+@flags.file("--data", "folder of the corpora", metavar="DIR", required=True)
+@flags.file("--out", "folder to write", metavar="DIR", required=True)
+def _crowds(options: Options) -> Answer:
+    """Count the words of four real corpora by class again, as in data/crowd."""
+    manifest = build_crowds(load(), options.data, options.out, options.progress)
+    rows = [
+        {"corpus": corpus["title"], **group}
+        for corpus in manifest["crowds"]
+        for group in corpus["groups"]
+    ]
+    size = sum(written["bytes"] for written in manifest["files"].values())
+    return Answer(manifest, [*table(_COUNTED, rows), f"{size:,} bytes written to {options.out}"])
+
+
+_COUNTED = "{corpus:<16} {name:<24|class} {texts:>8,} {words:>10,} {unknown:>8,} {distinct:>9,}"
 
 
 _COMPARED = (

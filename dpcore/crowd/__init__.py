@@ -1,1 +1,1 @@
-"""What many private texts say together, though none of them says anything alone."""
+"""Estimates from many private texts together, none of which says anything alone."""
