@@ -10,8 +10,8 @@ and they answer two questions:
 * `population`: how often is it where such texts come from? The texts are a sample: the variance is
   that of a ratio of sums over texts (Cochran 1977, Section 2.11), and holds the noise too.
 
-What P h = g lacks is added to both ends. Its bound needs nothing but the outputs: with r = |P h − g|
-every word w adds r(w) at most, and r(y)/P(y | y), summed over the outputs y, has at least that mean.
+What P h = g lacks is added to both ends: |P h − g| is a query too, and a function of outputs whose
+mean is no less, for whatever word, is estimated in the same way.
 """
 
 from __future__ import annotations
@@ -283,17 +283,14 @@ def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
 def _bias(undone: Undone, outputs: FloatArray, total: FloatArray) -> FloatArray:
     """Bound |E Ĝ − G| by the words there could be, or by the outputs there are, shape (G, m)."""
     largest = total * undone.worst
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(undone.left > 0, undone.left / undone.stays[:, None], 0.0)
-    if not np.isfinite(each).all():
-        return largest
-    # Maurer and Pontil 2009, as for an interval, of numbers from 0 to the largest.
+    over = undone.over.astype(np.float64)
+    # Maurer and Pontil 2009 (Theorem 4), as for an interval.
     term = math.log(2.0 / _BIAS_LEVEL)
-    top = each.max(axis=0)
-    mean = outputs @ each
-    deviation = np.sqrt(2.0 * term * (outputs @ each**2))
-    counted = mean + deviation + 7.0 / 3.0 * term * top * total / np.maximum(total - 1.0, 1.0)
-    return np.asarray(np.minimum(largest, counted))
+    mean = outputs @ over / total
+    spread = np.maximum(outputs @ over**2 / total - mean**2, 0.0)
+    beyond = np.sqrt(2.0 * term * spread / total)
+    beyond += 7.0 / 3.0 * term * np.ptp(over, axis=0) / np.maximum(total - 1.0, 1.0)
+    return np.asarray(np.minimum(largest, total * (mean + beyond)))
 
 
 def half_widths(sums: Sums, observed: Observed, of: str, level: float) -> FloatArray:

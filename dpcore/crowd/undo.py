@@ -52,23 +52,19 @@ class Undone:
     Attributes:
         queries: the queries g.
         values: h, shape (n, m), float32; 0 for outputs that are not used.
-        left: |P h − g| of each word, rounded upwards, shape (n, m), float32.
+        over: functions of outputs with P·over ≥ |P h − g| for every word: their sums bound the
+            bias; shape (n, m), float32.
         squares: h₂ with P h₂ = g², shape (n, m), float32; None where g is 0 or 1, so that h₂ = h.
-        stays: P(w | w), shape (n,).
+        worst: largest |P h − g| of each query, shape (m,).
         outputs: expected share of each output in texts as common as the language, shape (n,).
     """
 
     queries: Queries
     values: NDArray[np.float32]
-    left: NDArray[np.float32]
+    over: NDArray[np.float32]
     squares: NDArray[np.float32] | None
-    stays: FloatArray
+    worst: FloatArray
     outputs: FloatArray
-
-    @cached_property
-    def worst(self) -> FloatArray:
-        """Largest |P h − g| of each query, shape (m,)."""
-        return np.asarray(self.left.max(axis=0), dtype=np.float64)
 
     @property
     def unbiased(self) -> BoolArray:
@@ -116,7 +112,7 @@ def undo(
     entry = None if quick or name is None else recall(fingerprint, name)
     if entry is not None:
         arrays = dict(entry.arrays)
-        return Undone(queries, arrays["values"], arrays["left"], arrays.get("squares"), arrays["stays"], arrays["outputs"])
+        return Undone(queries, **({"squares": None} | arrays))  # type: ignore[arg-type]
     operator = operator_of(mechanism, value, progress)
     frequency = _frequency(mechanism.lexicon)
     parts = [
@@ -125,9 +121,9 @@ def undo(
     ]
     undone = _joined(queries, parts)
     if not quick and name is not None:
-        arrays = {"values": undone.values, "left": undone.left, "stays": undone.stays, "outputs": undone.outputs}
-        if undone.squares is not None:
-            arrays["squares"] = undone.squares
+        fields = ("values", "over", "squares", "worst", "outputs")
+        arrays = {name: getattr(undone, name) for name in fields}
+        arrays = {name: array for name, array in arrays.items() if array is not None}
         keep(fingerprint, name, CacheEntry(arrays, {}))
     return undone
 
@@ -139,9 +135,9 @@ def _joined(queries: Queries, parts: list[Undone]) -> Undone:
     return Undone(
         queries,
         np.concatenate([part.values for part in parts], axis=1),
-        np.concatenate([part.left for part in parts], axis=1),
+        np.concatenate([part.over for part in parts], axis=1),
         None if squares[0] is None else np.concatenate(squares, axis=1),  # type: ignore[arg-type]
-        parts[0].stays,
+        np.concatenate([part.worst for part in parts]),
         parts[0].outputs,
     )
 
@@ -191,9 +187,21 @@ def _undone(
     # In double precision, for the very numbers that are used.
     reached, off = operator.enclosed(values[:, :m].astype(np.float64), progress)
     left = (np.abs(reached - both[:, :m]) + off) * used[:, None]
-    left = left.astype(np.float32) * np.float32(1.0 + 1e-6)
+    worst = left.max(axis=0)
+    over = np.repeat(worst[None], operator.n, axis=0)
+    short = worst > EXACT
+    if short.any():
+        # The same once more: what is left is a query itself, and small.
+        again = _solve(
+            operator, left[:, short], frequency, outputs, total, used, progress
+        ).astype(np.float32)  # fmt: skip
+        reached, off = operator.enclosed(again.astype(np.float64), progress)
+        missing = np.maximum((left[:, short] + off - reached) * used[:, None], 0.0).max(axis=0)
+        over[:, short] = again + missing
+    # Rounded upwards: a constant has itself as its mean.
+    over = (over + 1e-6 * np.abs(over).max(axis=0)).astype(np.float32)
     squares = None if queries.binary else values[:, m:]
-    return Undone(queries, values[:, :m], left, squares, operator.stays(), outputs)
+    return Undone(queries, values[:, :m], over, squares, worst, outputs)
 
 
 def _solve(
@@ -216,8 +224,9 @@ def _solve(
     since = 0
     limit = _SLOW_STEPS if operator.slow else _STEPS
     for step, (values, residual) in enumerate(steps, start=1):
+        # Half the width that an interval will have: two standard errors, and the bias.
         noise = np.sqrt(total * (outputs @ values**2))
-        error = noise + total * (frequency @ np.abs(residual))
+        error = 2.0 * noise + total * (frequency @ np.abs(residual))
         better = error < least * (1.0 - 1e-9)
         best[:, better] = values[:, better]
         least = np.where(better, error, least)
