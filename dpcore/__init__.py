@@ -15,6 +15,7 @@
     dp.audit("my_package:replace", epsilon=5)           # the same for any function of yours
     dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no guarantee
     dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
+    dp.count(texts, kary, 8, ["great", "bad"], by=labels).to_pandas()  # what many say together
     dp.leak(tem, 2.2).sentence                          # what someone who knows English guesses
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
@@ -34,6 +35,7 @@ __version__ = "0.2.0"
 # `lexicon` and `audit` are packages that can also be called.
 _FRONT_DOOR = {
     "audit": "dpcore.audit",
+    "count": "dpcore.crowd.counting:count",
     "deniability": "dpcore.front:deniability",
     "draw": "dpcore.rewrite.sentence:draw",
     "leak": "dpcore.attack.leak:leak",

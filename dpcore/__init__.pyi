@@ -3,6 +3,7 @@ from dpcore.attack.bounds.meter import meter
 from dpcore.attack.leak import leak
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit
+from dpcore.crowd.counting import count
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
 from dpcore.rewrite.documents import map_batch, privatize_column
@@ -15,6 +16,7 @@ __version__: str
 
 __all__ = [
     "audit",
+    "count",
     "deniability",
     "draw",
     "leak",

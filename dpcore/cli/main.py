@@ -30,6 +30,7 @@ COMMANDS = Commands(
         "write": ("texts", "Write a new text for a private one with a language model."),
         "redact": ("texts", "Black out personal data as ordinary redactors do."),
         "privatize": ("privatize", "Make a private copy of a corpus."),
+        "count": ("crowd", "Estimate from private texts how often words were in the originals."),
         "deniability": ("words", "Measure Nw and Sw: how deniable words are."),
         "solve": ("words", "Find the ε that meets a target or matches another mechanism."),
         "meter": ("mechanisms", "Bound the leakage and the distance of any mechanism at ε."),

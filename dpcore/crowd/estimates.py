@@ -1,7 +1,7 @@
 """What is counted in private texts: outputs by group, estimates and their intervals.
 
-With h from `dpcore.crowd.undo` the estimate of Σ g(w_i) is Ĝ = Σ h(y_i). Two intervals belong to it,
-and they answer two questions:
+With h from `dpcore.crowd.undo` the estimate of Σ g(w_i) is Ĝ = Σ h(y_i). It has two intervals, for
+two questions:
 
 * `texts`: how often is it in *these* texts? Only the mechanism's noise is random, and outputs are
   independent: the variance is Σ Var(h(y_i) | w_i), of which Σ h(y_i)² − Σ h₂(y_i) is an unbiased
@@ -87,7 +87,7 @@ class Tally:
             self._rows[code] += np.bincount(words[own], minlength=self._n)
             self._texts[code] += int((codes == code).sum())
         if self._values is not None:
-            self._add_moments(words, text, codes)
+            self._add_moments(self._values, words, text, codes)
 
     def _code(self, label: str) -> int:
         code = self.names.setdefault(label, len(self.names))
@@ -99,15 +99,18 @@ class Tally:
                 )
             self._rows.append(np.zeros(self._n, dtype=np.int64))
             self._texts.append(0)
-            self._moments.append(_Moments.none(0 if self._values is None else self._values.shape[1]))
+            self._moments.append(
+                _Moments.none(0 if self._values is None else self._values.shape[1])
+            )
         return code
 
-    def _add_moments(self, words: IntArray, text: IntArray, codes: IntArray) -> None:
+    def _add_moments(
+        self, values: FloatArray, words: IntArray, text: IntArray, codes: IntArray
+    ) -> None:
         from scipy.sparse import csr_matrix
 
-        assert self._values is not None
         shape = (codes.size, self._n)
-        sums = csr_matrix((np.ones(words.size), (text, words)), shape=shape) @ self._values
+        sums = np.asarray(csr_matrix((np.ones(words.size), (text, words)), shape=shape) @ values)
         sizes = np.bincount(text, minlength=codes.size).astype(np.float64)
         for code in np.unique(codes).tolist():
             own = codes == code
@@ -124,18 +127,22 @@ class Tally:
         names = sorted(self.names)
         order = [self.names[name] for name in names]
         texts = np.array(self._texts)[order]
-        if small := [name for name, count in zip(names, texts.tolist(), strict=True) if count < LEAST_TEXTS]:
+        if small := [
+            name for name, count in zip(names, texts.tolist(), strict=True) if count < LEAST_TEXTS
+        ]:
             raise ParameterError(
                 f"{len(small)} of {len(names)} groups have one text only: one text is no crowd; "
                 "leave it out, or count by a column with fewer values"
             )
         moments = None if self._values is None else tuple(self._moments[code] for code in order)
-        return Observed(tuple(names), texts, np.stack([self._rows[code] for code in order]), moments)
+        return Observed(
+            tuple(names), texts, np.stack([self._rows[code] for code in order]), moments
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Sums over the texts of a group: D, D², D·n and n², with D the sum of h over a text of n words."""
+    """Sums of D, D², D·n and n² over the texts of a group, D that of h over a text of n words."""
 
     sums: FloatArray
     squares: FloatArray
@@ -269,7 +276,9 @@ def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
     carried = np.divide(second**2, fourth, out=np.zeros_like(second), where=fourth > 0)
     if of == POPULATION:
         if observed.moments is None:
-            raise ParameterError("the sums over texts were not counted: ask for them when you count")
+            raise ParameterError(
+                "the sums over texts were not counted: ask for them when you count"
+            )
         pairs = zip(observed.moments, total[:, 0], observed.texts, strict=True)
         variance = np.stack([moments.variance(float(n), int(j)) for moments, n, j in pairs])
         carried = np.broadcast_to(observed.texts[:, None].astype(float), variance.shape)
@@ -321,6 +330,9 @@ class Estimates:
         together: True if `level` is that of all intervals at once (Bonferroni).
         observed: the outputs.
         undone: the functions of outputs.
+        hypotheses: number of words that could have been asked, where they were chosen by their
+            outputs; None where they were named.
+        top: number of rows that were wanted of these; None where they were named.
     """
 
     mechanism: str
@@ -330,6 +342,8 @@ class Estimates:
     together: bool
     observed: Observed = field(repr=False)
     undone: Undone = field(repr=False)
+    hypotheses: int | None = None
+    top: int | None = None
 
     @property
     def rows(self) -> list[Row]:

@@ -137,7 +137,7 @@ class KernelOperator(Operator):
         """Return P h from distances in single precision."""
         if self._law.metric is not Metric.EUCLIDEAN:
             return self.times(values, progress)
-        weighed = np.asarray(self.weights[:, None] * values, dtype=np.float32)  # type: ignore[index]
+        weighed = np.asarray(self.weights[:, None] * values)  # type: ignore[index]
         return np.asarray(self._single(weighed, progress) / self.scale[:, None])  # type: ignore[index]
 
     def _product(self, values: FloatArray, progress: Progress) -> FloatArray:
@@ -161,7 +161,7 @@ class KernelOperator(Operator):
         rows = np.asarray(self._vectors, dtype=np.float32)
         squares = np.einsum("ij,ij->i", rows, rows)
         total = np.zeros(values.shape, dtype=np.float32)
-        values = values.astype(np.float32)
+        single = values.astype(np.float32)
         least = np.float32(-self._law.cap)
         step, starts = 1024, range(0, self.n, 1024)
         for i in starts:
@@ -180,11 +180,11 @@ class KernelOperator(Operator):
                 np.exp(entries, out=entries)
                 if i == j:
                     np.fill_diagonal(entries, 1.0)
-                total[left] += entries @ values[right]
+                total[left] += entries @ single[right]
                 if i != j:
-                    total[right] += entries.T @ values[left]
+                    total[right] += entries.T @ single[left]
             progress("weighing pairs of words", left.stop, self.n)
-        return total
+        return total.astype(np.float64)
 
 
 class ColumnOperator(Operator):
@@ -212,7 +212,11 @@ class ColumnOperator(Operator):
         for _, outputs, logs, errors in all_columns(self._channel, self._epsilons, progress):
             column = np.exp(logs)
             total += column.T @ values[outputs]
-            wrong = column * np.expm1(errors) if np.ndim(errors) == 0 else np.exp(logs + errors) - column
+            wrong = (
+                column * np.expm1(errors)
+                if np.ndim(errors) == 0
+                else np.exp(logs + errors) - column
+            )
             off += wrong.T @ np.abs(values[outputs])
         return total, off
 

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import BoolArray, FloatArray
+from dpcore.attack.language.language import word_frequencies
 from dpcore.crowd.operators import Operator, check_countable, operator_of
 from dpcore.crowd.queries import Queries
 from dpcore.errors import LexiconError
-from dpcore.attack.language.language import word_frequencies
 from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
@@ -74,7 +74,9 @@ class Undone:
     @cached_property
     def per_word(self) -> FloatArray:
         """Expected h² of an output in texts as common as the language, shape (m,)."""
-        return np.array([float(self.outputs @ column.astype(np.float64) ** 2) for column in self.values.T])
+        return np.array(
+            [float(self.outputs @ column.astype(np.float64) ** 2) for column in self.values.T]
+        )
 
 
 def undo(

@@ -1,0 +1,161 @@
+"""Command `count`: what private texts say together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from click import Choice, argument, option
+
+from dpcore.cli import flags
+from dpcore.cli.construction import load_lexicon
+from dpcore.cli.printer import Answer, table
+from dpcore.cli.shell import Options, command, one_of
+from dpcore.crowd import queries as asking
+from dpcore.crowd.check import check_law
+from dpcore.crowd.comparison import Comparison, compare
+from dpcore.crowd.counting import Texts, counted, open_copy
+from dpcore.crowd.estimates import FOR, LEVEL, TEXTS, Estimates, Tally
+from dpcore.crowd.queries import Queries
+from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress
+from dpcore.limits import MAX_QUERIES
+from dpcore.rewrite.sentence import decode, file_bytes
+
+_ROWS = (
+    "{query:<24|counted} {group:<16|in} {words:>12|of words} {estimate:>12|estimate} "
+    "{low:>12|at least} {high:>12|at most}  {method}"
+)
+_DIFFERENCES = (
+    "{query:<24|counted} {group:<16|in} {share:>10|per 1,000} {other:>10|elsewhere} "
+    "{low:>10|at least} {high:>10|at most} {z:>7}"
+)
+
+
+@command("count")
+@argument("private", type=Path)
+@flags.file("--record", "the record that `privatize` wrote beside the copy", required=True)
+@one_of(
+    {
+        "--words": {"type": flags.names, "metavar": "A,B,C", "help": "each of these words"},
+        "--list": {"type": Path, "metavar": "FILE", "help": "all words of a file, one a line"},
+        "--kinds": {"is_flag": True, "help": "every kind of words of WordNet"},
+        "--near": {"metavar": "WORD", "help": "a word or one of the nine nearest to it"},
+        "--top": {
+            "type": int, "metavar": "N",
+            "help": "the words that came out most often; with --by, that differ most",
+        },
+        "--check": {"is_flag": True, "help": "nothing: test the texts against their record"},
+    }
+)  # fmt: skip
+@option("--by", metavar="COLUMN", help="a kept column, whose values divide the texts")
+@option(
+    "--for", "of", default=TEXTS, type=Choice(FOR),
+    help="texts: intervals for these very texts; population: for those that they stand for",
+)  # fmt: skip
+@option("--level", default=LEVEL, help="coverage of the intervals, all of them together")
+@flags.lexicon
+def count_command(options: Options) -> Answer:
+    """Estimate from a private copy how often words were in the originals.
+
+    No ε is spent: all of it follows from what was released.
+    """
+    lexicon = load_lexicon(options)
+    texts = open_copy(options.private, options.record, lexicon, options.by)
+    if options.check:
+        return _checked(texts, options.progress)
+    estimates = counted(
+        texts,
+        _asked(lexicon, options),
+        top=options.top,
+        of=options.of,
+        level=options.level,
+        progress=options.progress,
+    )
+    several = len(estimates.observed.groups) > 1
+    comparison = compare(estimates) if several else None
+    result = estimates.to_dict() | ({"differences": comparison.to_dict()} if comparison else {})
+    return Answer(result, _lines(estimates, comparison), _notes(estimates))
+
+
+def _asked(lexicon: Lexicon, options: Options) -> Queries | None:
+    if options.words is not None:
+        words = [word.strip() for word in options.words if word.strip()]
+        if not words:
+            raise ParameterError("--words names no word: say them with commas between")
+        return asking.of_words(lexicon, words)
+    if options.list is not None:
+        return _of_file(lexicon, options.list)
+    if options.kinds:
+        return asking.of_kinds(lexicon)
+    if options.near is not None:
+        return asking.of_near(lexicon, options.near)
+    return None
+
+
+def _of_file(lexicon: Lexicon, path: Path) -> Queries:
+    """Read a list of words; a message has no word of it, for it may be a secret itself."""
+    text = decode(file_bytes(path))
+    words = [line.strip() for line in text.splitlines() if line.strip()]
+    known = [word for word in words if word in lexicon]
+    if not known:
+        raise ParameterError(f"{path.name} holds no word of the lexicon {lexicon.name!r}")
+    missing = len(words) - len(known)
+    name = "the list" if not missing else f"the list, without {missing:,} unknown words"
+    return asking.of_lists(lexicon, {name: known})
+
+
+def _checked(texts: Texts, progress: Progress) -> Answer:
+    observed = texts.tally(Tally(len(texts.mechanism.lexicon), used=texts.used))
+    check = check_law(
+        texts.mechanism, texts.epsilon, observed, used=texts.used, progress=progress
+    )  # fmt: skip
+    result = {"mechanism": texts.mechanism.short, "epsilon": texts.epsilon} | check.to_dict()
+    return Answer(result, [check.sentence])
+
+
+def _lines(estimates: Estimates, comparison: Comparison | None) -> list[str]:
+    if comparison is not None and estimates.top is not None:
+        rows = [_difference(row.to_dict()) for row in comparison.found]
+        said = (
+            f"{len(rows):,} words differ, of {comparison.hypotheses:,} compared; of such words one "
+            "in twenty differs by chance"
+        )
+        return [said, *(table(_DIFFERENCES, rows) if rows else ())]
+    shown = [row.to_dict() for row in estimates.rows]
+    lines = list(table(_ROWS, [_shown(row) for row in shown]))
+    if comparison is not None and comparison.found:
+        differences = [_difference(row.to_dict()) for row in comparison.found]
+        lines += ["", "What differs:", *table(_DIFFERENCES, differences)]
+    return lines
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = {
+        name: "unknown" if row[name] is None else f"{row[name]:,.0f}"
+        for name in ("words", "estimate", "low", "high")
+    }
+    return row | numbers
+
+
+def _difference(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = {name: f"{1000 * row[name]:.3f}" for name in ("share", "other", "low", "high")}
+    return row | numbers | {"z": f"{row['z']:+.1f}"}
+
+
+def _notes(estimates: Estimates) -> list[str]:
+    level = f"{100 * estimates.level:g} %"
+    whom = "these texts" if estimates.of == TEXTS else "the texts that these stand for"
+    notes = [
+        f"Intervals of {level}, all together, for {whom}. No ε is spent. Words outside of the "
+        "vocabulary count as they were treated: each as a random word, if they were replaced."
+    ]
+    if not estimates.undone.unbiased.all():
+        notes.append(
+            "Some things have no unbiased estimate under this mechanism: what that may add or "
+            "take is part of their intervals."
+        )
+    if len(estimates.undone.queries) == MAX_QUERIES:
+        notes.append(f"At most {MAX_QUERIES:,} things are counted at a time.")
+    return notes

@@ -1,0 +1,370 @@
+"""Comparison of groups of private texts: words that differ, trends, and the distance of two means.
+
+With the estimates Ĝ of a query in two groups of N₁ and N₂ words, Ĝ₁/N₁ − Ĝ₂/N₂ has the sum of both
+variances, for the groups are of different texts. What may be biased counts as a difference only
+beyond the bound of its bias. Of many comparisons false discoveries are controlled (Benjamini and
+Hochberg 1995), and the intervals of those that are shown because they differ are wider, so that of
+these a share of 5 % misses at most (Benjamini and Yekutieli 2005, Definition 1: the false coverage
+rate).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.crowd.estimates import POPULATION, Estimates, Observed, sums_of
+from dpcore.errors import ParameterError
+from dpcore.learn.intervals import student_quantile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATE = 0.05
+"""Share of false discoveries among those that are called different."""
+
+
+def candidates(observed: Observed, count: int) -> IntArray:
+    """Return the words whose outputs differ most between groups, or of one group the commonest.
+
+    Args:
+        observed: outputs by group.
+        count: number of words.
+
+    Returns:
+        Word indices, first the one that differs most, shape (count,) or fewer.
+    """
+    outputs = observed.outputs.astype(np.float64)
+    if len(observed.groups) == 1:
+        score = outputs[0]
+    else:
+        share = outputs.sum(axis=0) / outputs.sum()
+        expected = observed.words[:, None] * share
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.nan_to_num((outputs - expected) ** 2 / expected).max(axis=0)
+    order = np.argsort(-score, kind="stable")[:count]
+    return np.asarray(order[score[order] > 0])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A query in a group compared with the rest, or in the second of two groups with the first.
+
+    Attributes:
+        query: what is counted.
+        group: the group.
+        rest: with what it is compared: the other group, or "the rest".
+        share: estimated share of its words.
+        other: that of the rest.
+        difference: `share` − `other`.
+        low: lower end of the interval of `difference`.
+        high: upper end.
+        z: difference in standard errors, beyond the bias.
+        p: two-sided probability of a larger one by chance.
+        q: least rate of false discoveries at which it is one (Benjamini and Hochberg).
+    """
+
+    query: str
+    group: str
+    rest: str
+    share: float
+    other: float
+    difference: float
+    low: float
+    high: float
+    z: float
+    p: float
+    q: float
+
+    @property
+    def differs(self) -> bool:
+        """True if it is a discovery at `RATE`."""
+        return self.q <= RATE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "query": self.query, "group": self.group, "rest": self.rest, "share": self.share,
+            "other": self.other, "difference": self.difference, "low": self.low, "high": self.high,
+            "z": self.z, "p": self.p, "q": self.q, "differs": self.differs,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Differences of groups, the clearest first.
+
+    Attributes:
+        of: what the intervals are for, as in `Estimates`.
+        hypotheses: number of comparisons, those that were not looked at included.
+        rows: one for each query, and for three or more groups each group.
+    """
+
+    of: str
+    hypotheses: int
+    rows: tuple[Difference, ...]
+
+    @property
+    def found(self) -> list[Difference]:
+        """Those that differ at a rate of false discoveries of `RATE`."""
+        return [row for row in self.rows if row.differs]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a table."""
+        import pandas as pd
+
+        return pd.DataFrame([row.to_dict() for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "for": self.of,
+            "hypotheses": self.hypotheses,
+            "false_discoveries": RATE,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+
+def compare(estimates: Estimates) -> Comparison:
+    """Compare two groups, or each of several with the rest.
+
+    Raises:
+        ParameterError: there is one group only.
+    """
+    observed = estimates.observed
+    groups = len(observed.groups)
+    if groups < 2:
+        raise ParameterError("a comparison needs two groups: count by a column")
+    sums = sums_of(estimates.undone, observed, estimates.of)
+    words = np.maximum(observed.words.astype(np.float64), 1.0)
+    pairs = (
+        [(1, [0])]
+        if groups == 2
+        else [(k, [i for i in range(groups) if i != k]) for k in range(groups)]
+    )
+    names = estimates.undone.queries.names
+    found: list[tuple[float, ...]] = []
+    labels: list[tuple[str, str, str]] = []
+    for own, others in pairs:
+        rest = observed.groups[others[0]] if groups == 2 else "the rest"
+        total = float(words[others].sum())
+        share, other = sums.estimate[own] / words[own], sums.estimate[others].sum(axis=0) / total
+        variance = (
+            sums.variance[own] / words[own] ** 2 + sums.variance[others].sum(axis=0) / total**2
+        )
+        bias = sums.bias[own] / words[own] + sums.bias[others].sum(axis=0) / total
+        # Few texts: the quantile of Student's law for the smaller group, at each probability.
+        freedom = math.inf
+        if estimates.of == POPULATION:
+            freedom = float(min(observed.texts[own], observed.texts[others].sum()) - 1)
+        for j, name in enumerate(names):
+            labels.append((name, observed.groups[own], rest))
+            found.append((share[j], other[j], math.sqrt(variance[j]), bias[j], freedom))
+    table = np.array(found)
+    difference, error, bias = table[:, 0] - table[:, 1], table[:, 2], table[:, 3]
+    beyond = np.maximum(np.abs(difference) - bias, 0.0)
+    z = np.divide(beyond, error, out=np.where(beyond > 0, math.inf, 0.0), where=error > 0)
+    p = _tails(z, table[:, 4])
+    hypotheses = max(len(p), (estimates.hypotheses or 0) * len(pairs))
+    q = _adjusted(p, hypotheses)
+    chosen = int((q <= RATE).sum())
+    # Those that are chosen get the level of the false coverage rate, the others the plain one.
+    level = np.where(q <= RATE, 1.0 - RATE * max(chosen, 1) / hypotheses, estimates.level)
+    width = (
+        np.array([_quantile(f, v) for f, v in zip(table[:, 4], level, strict=True)]) * error + bias
+    )
+    order = np.lexsort((-z, q))
+    rows = [
+        Difference(
+            query=labels[i][0],
+            group=labels[i][1],
+            rest=labels[i][2],
+            share=float(table[i, 0]),
+            other=float(table[i, 1]),
+            difference=float(difference[i]),
+            low=float(difference[i] - width[i]),
+            high=float(difference[i] + width[i]),
+            z=float(math.copysign(z[i], difference[i])),
+            p=float(p[i]),
+            q=float(q[i]),
+        )
+        for i in order.tolist()
+    ]
+    top = estimates.top
+    return Comparison(estimates.of, hypotheses, tuple(rows if top is None else rows[:top]))
+
+
+def _tails(z: FloatArray, freedom: FloatArray) -> FloatArray:
+    """Return two-sided probabilities, by Student's law where the degrees of freedom are finite."""
+    from scipy.special import ndtr, stdtr
+
+    finite = np.isfinite(freedom)
+    tails = 2.0 * ndtr(-z)
+    tails[finite] = 2.0 * stdtr(freedom[finite], -z[finite])
+    return np.asarray(tails)
+
+
+def _quantile(freedom: float, level: float) -> float:
+    if math.isfinite(freedom):
+        return student_quantile(int(freedom), float(level))
+    from scipy.special import ndtri
+
+    return float(-ndtri((1.0 - level) / 2.0))
+
+
+def _adjusted(p: FloatArray, hypotheses: int) -> FloatArray:
+    """Return the adjusted p of Benjamini and Hochberg, of more hypotheses with p = 1."""
+    from scipy.stats import false_discovery_control
+
+    everything = np.concatenate((p, np.ones(hypotheses - p.size)))
+    return np.asarray(false_discovery_control(everything)[: p.size])
+
+
+# Trends over an ordered column.
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A line through the shares of a query in ordered groups.
+
+    Attributes:
+        query: what is counted.
+        start: share on the line at the first group.
+        slope: change of the share for one step, or for one unit where the groups are numbers.
+        low: lower end of the interval of the slope.
+        high: upper end.
+        p: two-sided probability of a steeper line by chance.
+        q: least rate of false discoveries at which it is one.
+    """
+
+    query: str
+    start: float
+    slope: float
+    low: float
+    high: float
+    p: float
+    q: float
+
+
+def trends(estimates: Estimates) -> list[Trend]:
+    """Fit a line to each query over the groups, in the order of their names or numbers.
+
+    Weighted least squares with the known variances; a bias has no place in it, so that queries with
+    one are refused.
+
+    Raises:
+        ParameterError: there are fewer than three groups, or a query has a bias.
+    """
+    observed, undone = estimates.observed, estimates.undone
+    if len(observed.groups) < 3:
+        raise ParameterError(
+            "a trend needs three groups: count by an ordered column, such as a month"
+        )
+    if not undone.unbiased.all():
+        raise ParameterError("a trend is fitted to estimates without a bias alone")
+    x = places(observed.groups)
+    sums = sums_of(undone, observed, estimates.of)
+    words = np.maximum(observed.words.astype(np.float64), 1.0)[:, None]
+    share, variance = sums.estimate / words, np.maximum(sums.variance, 1e-300) / words**2
+    weights = 1.0 / variance
+    total = weights.sum(axis=0)
+    middle = (weights * x[:, None]).sum(axis=0) / total
+    away = x[:, None] - middle
+    spread = (weights * away**2).sum(axis=0)
+    slope = (weights * away * share).sum(axis=0) / spread
+    mean = (weights * share).sum(axis=0) / total
+    error = 1.0 / np.sqrt(spread)
+    p = _tails(np.abs(slope) / error, np.full(slope.size, math.inf))
+    q = _adjusted(p, p.size)
+    width = _quantile(math.inf, estimates.level) * error
+    start = mean + slope * (x[0] - middle)
+    columns = (start, slope, slope - width, slope + width, p, q)
+    return [
+        Trend(name, *(float(column[j]) for column in columns))
+        for j, name in enumerate(undone.queries.names)
+    ]
+
+
+def places(groups: tuple[str, ...]) -> FloatArray:
+    """Return where ordered groups lie: at their numbers, or at 0, 1 and so on."""
+    try:
+        numbers = np.array([float(group) for group in groups])
+    except ValueError:
+        return np.arange(len(groups), dtype=np.float64)
+    if not np.isfinite(numbers).all() or np.unique(numbers).size < numbers.size:
+        return np.arange(len(groups), dtype=np.float64)
+    return numbers
+
+
+# The mean vectors of two groups.
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Squared distance of the mean word vectors of two groups.
+
+    Attributes:
+        groups: the two.
+        squared: unbiased estimate of the square; it may be below 0 where the distance is small.
+        low: lower end of its interval, at least 0.
+        high: upper end.
+        noise: what the noise alone adds to the plain square, which was taken off.
+    """
+
+    groups: tuple[str, str]
+    squared: float
+    low: float
+    high: float
+    noise: float
+
+
+def mean_distance(estimates: Estimates, first: str, second: str) -> Distance:
+    """Estimate how far apart the mean vectors of two groups are, without what noise adds.
+
+    With v̂ the difference of the estimated means and Σ the covariance of its noise, |v̂|² has the
+    mean |v|² + tr Σ, and about the variance 4·vᵀΣv + 2·tr Σ². tr Σ is estimated as any variance for
+    these texts is; for the width of the interval Σ is replaced by the covariance of h over the
+    outputs, which is no less.
+
+    Args:
+        estimates: of all coordinates (`dpcore.crowd.queries.of_coordinates`).
+        first: name of a group.
+        second: name of another.
+
+    Raises:
+        ParameterError: there is no such group, a coordinate has a bias, or the estimates are for
+            `POPULATION`.
+    """
+    observed, undone = estimates.observed, estimates.undone
+    if estimates.of == POPULATION:
+        raise ParameterError("the distance of two means is of these texts: count with of=texts")
+    if not undone.unbiased.all():
+        raise ParameterError("a distance is estimated from coordinates without a bias alone")
+    for name in (first, second):
+        if name not in observed.groups:
+            raise ParameterError(f"there is no group {name[:40]!r}")
+    h = undone.values.astype(np.float64)
+    sums = sums_of(undone, observed, estimates.of)
+    noise = 0.0
+    difference, covariance = np.zeros(h.shape[1]), np.zeros((h.shape[1], h.shape[1]))
+    for name, sign in ((first, 1.0), (second, -1.0)):
+        own = observed.groups.index(name)
+        outputs = observed.outputs[own].astype(np.float64)
+        total = max(float(outputs.sum()), 1.0)
+        mean = outputs @ h / total
+        difference += sign * mean
+        second_moment = (h * outputs[:, None]).T @ h / total
+        covariance += (second_moment - np.outer(mean, mean)) / total
+        noise += float(sums.variance[own].sum()) / total**2
+    squared = float(difference @ difference) - noise
+    variance = 4.0 * float(difference @ covariance @ difference) + 2.0 * float(
+        (covariance**2).sum()
+    )
+    width = _quantile(math.inf, estimates.level) * math.sqrt(variance)
+    return Distance(
+        (first, second), squared, max(squared - width, 0.0), max(squared + width, 0.0), noise
+    )

@@ -1,0 +1,268 @@
+"""Counts in private texts: of a list, of a private copy with its record, and of what is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpcore.arguments import a_whole
+from dpcore.arrays import BoolArray, IntArray
+from dpcore.crowd import queries as asking
+from dpcore.crowd.comparison import candidates
+from dpcore.crowd.estimates import (
+    FOR,
+    LEVEL,
+    POPULATION,
+    TEXTS,
+    Estimates,
+    Observed,
+    Tally,
+)
+from dpcore.crowd.operators import check_countable
+from dpcore.crowd.queries import Queries
+from dpcore.crowd.undo import undo
+from dpcore.errors import ParameterError, StudyError
+from dpcore.lexicon.cache import FIELDS
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_QUERIES
+from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
+from dpcore.mechanisms.registry import create
+from dpcore.rewrite.documents import entries
+from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
+from dpcore.rewrite.reader import Reader
+from dpcore.tables.detection import format_of
+from dpcore.tables.files import SPAN_BYTES, Columns
+from dpcore.tables.shape import shape_of
+
+_TOGETHER = 1_000  # texts that are read at a time
+_RANKED = 400  # words that are looked at where those are wanted that differ most
+
+Batch = tuple[IntArray, IntArray, Sequence[str] | None]
+"""Outputs of some texts, where each text begins, and its group."""
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Private texts, read as often as they are needed.
+
+    Attributes:
+        mechanism: that made them.
+        epsilon: its ε.
+        batches: reads all texts from the beginning.
+        used: outputs that are told from words that were kept, shape (n,); None for all.
+        grouped: True if a column divides them.
+        expected: number of words, if it is known before they are read.
+    """
+
+    mechanism: Mechanism
+    epsilon: float
+    batches: Callable[[], Iterator[Batch]]
+    used: BoolArray | None
+    grouped: bool
+    expected: int | None = None
+
+    def tally(self, tally: Tally) -> Observed:
+        """Count them."""
+        for words, offsets, groups in self.batches():
+            tally.add(words, offsets, groups)
+        return tally.observed()
+
+
+def count(
+    texts: Sequence[str],
+    mechanism: Mechanism,
+    epsilon: float,
+    words: str | Sequence[str] | Queries | None = None,
+    *,
+    by: Sequence[str] | None = None,
+    top: int | None = None,
+    of: str = TEXTS,
+    level: float = LEVEL,
+    together: bool = True,
+    treatment: Treatment = DEFAULT_TREATMENT,
+    progress: Progress = silent,
+) -> Estimates:
+    """Estimate from private texts how often words were in the originals.
+
+    It is post-processing: no ε is spent, and nothing is learned of a single text that its private
+    form does not say. Words outside of the vocabulary count as they went in: each as a random word,
+    if `treatment` replaces them.
+
+    Args:
+        texts: private texts, as `dpcore.release` or the command `privatize` wrote them.
+        mechanism: that made them, over the same lexicon.
+        epsilon: ε of each word.
+        words: what is counted: words, or queries of `dpcore.crowd.queries`.
+        by: a label for each text; counts are by label.
+        top: in place of words: count those that came out most often, or with `by` those whose
+            outputs differ most between the groups.
+        of: "texts": the intervals are for these texts; "population": for those that they stand for.
+        level: coverage of the intervals.
+        together: True if all of them hold at once with that probability (Bonferroni).
+        treatment: with which the texts were made; function words that it kept are not counted.
+        progress: called with (stage, done, all).
+
+    Raises:
+        ParameterError: the noise cannot be undone, a group has one text only, or an argument is out
+            of range.
+        UnknownWordError: the lexicon does not hold one of the words.
+        EpsilonError: ε is not admissible.
+    """
+    check_mechanism(mechanism)
+    column = entries(texts)
+    labels = None if by is None else [str(label) for label in by]
+    if labels is not None and len(labels) != len(column):
+        raise ParameterError(f"{len(column):,} texts need as many labels, got {len(labels):,}")
+    reader = Reader(mechanism.lexicon, treatment)
+
+    def batches() -> Iterator[Batch]:
+        for start in range(0, len(column), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            documents = reader.read([text or "" for text in column[part]], for_text=False)
+            yield documents.words, documents.offsets, None if labels is None else labels[part]
+
+    read = Texts(
+        mechanism,
+        mechanism.check_epsilon(epsilon),
+        batches,
+        _used(mechanism.lexicon, treatment.keep_stop_words),
+        labels is not None,
+    )
+    asked = _asked(mechanism.lexicon, words)
+    return counted(read, asked, top=top, of=of, level=level, together=together, progress=progress)
+
+
+def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:
+    if words is None or isinstance(words, Queries):
+        return words
+    return asking.of_words(lexicon, [words] if isinstance(words, str) else list(words))
+
+
+def counted(
+    texts: Texts,
+    asked: Queries | None,
+    *,
+    top: int | None = None,
+    of: str = TEXTS,
+    level: float = LEVEL,
+    together: bool = True,
+    progress: Progress = silent,
+) -> Estimates:
+    """Count what is asked in texts that were opened; the arguments are those of `count`.
+
+    Raises:
+        ParameterError: as `count`.
+    """
+    if (asked is None) == (top is None):
+        raise ParameterError("say what is counted: words, or the number of words for top")
+    if of not in FOR:
+        raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
+    if not 0.5 <= level < 1:
+        raise ParameterError(f"a level is at least .5 and below 1, got {level}")
+    mechanism, lexicon = texts.mechanism, texts.mechanism.lexicon
+    check_countable(mechanism, texts.epsilon)
+    observed, hypotheses = None, None
+    if asked is None:
+        number = a_whole(top, "top", 1, MAX_QUERIES)
+        observed = texts.tally(Tally(len(lexicon), used=texts.used))
+        ranked = max(number, _RANKED) if texts.grouped else number
+        asked = asking.of_indices(lexicon, candidates(observed, ranked))
+        # Those that were not looked at are hypotheses too.
+        hypotheses = len(lexicon) if texts.used is None else int(texts.used.sum())
+    total = texts.expected or (None if observed is None else int(observed.words.sum()))
+    if total is None:
+        observed = texts.tally(Tally(len(lexicon), used=texts.used))
+        total = int(observed.words.sum())
+    undone = undo(
+        mechanism, texts.epsilon, asked, total, used=texts.used, progress=progress
+    )  # fmt: skip
+    if observed is None or of == POPULATION:
+        sums = undone if of == POPULATION else None
+        observed = texts.tally(Tally(len(lexicon), sums, texts.used))
+    return Estimates(
+        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses, top
+    )
+
+
+def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:
+    """Return the words that go through a mechanism; None for all."""
+    if not keep_stop_words:
+        return None
+    language = rules_of(lexicon.language)
+    kept = [language.lower(word) in language.stop_words for word in lexicon.words]
+    return ~np.array(kept)
+
+
+# A private copy and its record, as `dpcore.privatize` writes them.
+
+
+def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None) -> Texts:
+    """Open a private copy for counting.
+
+    Args:
+        path: the copy.
+        record: its record.
+        lexicon: over which it was made.
+        by: a kept column whose values divide the texts.
+
+    Raises:
+        StudyError: the record cannot be read, is of another lexicon, or the column is not kept.
+        InputError: the copy cannot be read.
+        ParameterError: its mechanism's noise cannot be undone.
+    """
+    facts = _record(record)
+    if facts["fingerprint"] != lexicon.fingerprint:
+        raise StudyError(
+            f"{path.name} was made over the lexicon {facts['lexicon']!r} with another fingerprint "
+            f"than {lexicon.name!r}: give that one with --lexicon"
+        )
+    mechanism = create(facts["mechanism"], lexicon, facts["parameters"])
+    epsilon = mechanism.check_epsilon(facts["epsilon"])
+    columns, reading = facts["columns"], shape_of(facts["reading"])
+    if by is not None and by not in columns["keep"]:
+        kept = ", ".join(columns["keep"]) or "none"
+        raise StudyError(f"{by[:60]!r} is no column that was kept; kept were: {kept}")
+    # The copy has the columns that were kept, under their names, and the text.
+    wanted = Columns(columns["text"], () if by is None else (by,))
+    form = format_of(path, reading, (*columns["keep"], columns["text"]))
+    form.check(path, wanted)
+    language = rules_of(lexicon.language)
+    keeps = bool(language.stop_words_released) and language.stop_words_released in facts["released"]
+    treatment = Treatment(facts["unknown_words"], keeps)
+    reader = Reader(lexicon, treatment)
+
+    def batches() -> Iterator[Batch]:
+        for span in form.spans(path, SPAN_BYTES):
+            documents = form.read(path, span, wanted)
+            words = reader.read((text or "" for text in documents.texts), for_text=False)
+            groups = None
+            if by is not None:
+                groups = [
+                    "" if cell is None else str(cell) for (cell,) in form.kept(documents, wanted)
+                ]
+            yield words.words, words.offsets, groups
+
+    expected = int(facts["protected_words"])
+    return Texts(mechanism, epsilon, batches, _used(lexicon, keeps), by is not None, expected)
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """Read the record of a private copy."""
+    try:
+        facts = dict(json.loads(path.read_text(encoding="utf-8")))
+        needed = (
+            "mechanism", "parameters", "epsilon", "lexicon", "fingerprint", "columns", "reading",
+            "released", "unknown_words", "protected_words",
+        )  # fmt: skip
+        return {name: facts[name] for name in needed}
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror})") from None
+    except FIELDS:
+        raise StudyError(f"{path} is no record of a private copy: `privatize` writes one") from None
