@@ -218,7 +218,7 @@ def _solve(
     """Return h of the step with the least expected error, for each query by itself."""
     weights = operator.weights
     if weights is not None and np.all(weights[used] > 0):
-        steps = _residuals(operator, wanted, used, progress)
+        steps = residual_steps(operator, wanted, used, progress)
     else:
         steps = _least_squares(operator, wanted, frequency, outputs, used, progress)
     best = np.zeros_like(wanted)
@@ -245,7 +245,7 @@ Steps = Iterator[tuple[FloatArray, FloatArray]]
 """Yields h and P h − g after each step, shape (n, m) each."""
 
 
-def _residuals(
+def residual_steps(
     operator: Operator, wanted: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
