@@ -1,4 +1,4 @@
-"""What is counted in private texts: outputs by group, estimates and their intervals.
+"""Estimates from private texts: outputs by group, sums over the words, and their intervals.
 
 With h from `dpcore.crowd.undo` the estimate of Σ g(w_i) is Ĝ = Σ h(y_i). It has two intervals, for
 two questions:

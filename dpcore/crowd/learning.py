@@ -2,10 +2,10 @@
 
 A classifier that was trained on private text and reads private text knows the noise as it is. One
 that reads clean text should know the words: naive Bayes (multinomial), whose counts are undone, and
-none below 0. To both sides the standard error of their sum is added, in place of the 1 that is usual for counts
-without noise: so a word that cannot be told from one that never occurs has hardly a weight. And weights are moved
-by one number for all words, so that the mean words of a class and of the others lie on two sides of
-0, equally far: both means are undone counts too.
+none below 0. To both sides the standard error of their sum is added, in place of the 1 that is
+usual for counts without noise: so a word that cannot be told from one that never occurs has hardly
+a weight. And weights are moved by one number for all words, so that the mean words of a class and
+of the others lie on two sides of 0, equally far: both means are undone counts too.
 """
 
 from __future__ import annotations

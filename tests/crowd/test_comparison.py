@@ -145,7 +145,8 @@ def test_a_trend_is_the_slope_and_its_interval_holds() -> None:
         slope = np.polyfit(np.arange(5), [share[6] for share in shares], 1)[0]
         held += trend.low - 0.001 <= slope <= trend.high + 0.001
     assert held >= 90
-    assert trend.q < RATE and trend.slope > 0
+    assert trend.q < RATE
+    assert trend.slope > 0
     with pytest.raises(ParameterError, match="three groups"):
         trends(drawn(rng, shares[:2], 1_000))
 

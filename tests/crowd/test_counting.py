@@ -67,7 +67,8 @@ def test_a_copy_is_counted_by_a_kept_column(tmp_path: Path, end: str) -> None:
     for key, count in truth.items():
         row = found[key]
         assert row.low <= count <= row.high, (key, row)
-        assert row.words == 1_500 and row.method == UNBIASED
+        assert row.words == 1_500
+        assert row.method == UNBIASED
 
 
 def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:
@@ -87,7 +88,8 @@ def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:
 def test_function_words_that_were_kept_are_not_counted_as_outputs(tmp_path: Path) -> None:
     out, record = copy(tmp_path, Treatment(keep_stop_words=True))
     texts = open_copy(out, record, LEXICON)
-    assert texts.used is not None and not texts.used[LEXICON.index("the")]
+    assert texts.used is not None
+    assert not texts.used[LEXICON.index("the")]
     (row,) = counted(texts, of_words(LEXICON, ["good"]), level=1 - 1e-6).rows
     assert row.low <= 600 <= row.high
     assert row.words < 2_101  # without the function words, and without outputs that look like them
@@ -112,7 +114,7 @@ def test_what_is_asked_is_checked() -> None:
         {"words": ["good"], "of": "persons"}, {"words": ["good"], "level": 1.0},
     ):  # fmt: skip
         with pytest.raises(ParameterError):
-            dp.count(TEXTS, mechanism, 5.0, **wrong)  # type: ignore[arg-type]
+            dp.count(TEXTS, mechanism, 5.0, **wrong)
     with pytest.raises(UnknownWordError):
         dp.count(TEXTS, mechanism, 5.0, ["nowhere"])
     with pytest.raises(ParameterError, match="one text"):
@@ -126,13 +128,15 @@ def test_queries_are_what_they_are_called() -> None:
     lists = of_lists(lexicon, {"both": ["good", "bad", "good"]})
     assert lists.matrix()[:, 0].nonzero()[0].tolist() == [0, 1]
     near = of_near(lexicon, "film", 3)
-    assert near.matrix().sum() == 3 and near.matrix()[lexicon.index("film")] == 1
+    assert near.matrix().sum() == 3
+    assert near.matrix()[lexicon.index("film")] == 1
     direction = of_direction(lexicon, "good", "bad").matrix()[:, 0]
     vectors = lexicon.vectors.astype(float)
     length = np.linalg.norm(vectors[0] - vectors[1])
     assert direction[0] - direction[1] == pytest.approx(length)
     kinds = of_kinds(dp.lexicon())
-    assert kinds.binary and "noun.person" in kinds.names
+    assert kinds.binary
+    assert "noun.person" in kinds.names
     assert np.all(kinds.matrix().sum(axis=1) <= 1)
     with pytest.raises(ParameterError, match="no word"):
         of_lists(lexicon, {"none": []})
@@ -166,14 +170,16 @@ def test_texts_of_the_stated_law_pass_and_others_are_found_out() -> None:
     """A canary: less noise than the record states, and outputs of a smaller vocabulary."""
     mechanism, words = create("k-ary", LEXICON), np.repeat(np.arange(4), 2_000)
     good = check_law(mechanism, 3.0, seen(3.0, words))
-    assert not good.refuted and "Nothing" in good.sentence
+    assert not good.refuted
+    assert "Nothing" in good.sentence
     less = check_law(mechanism, 3.0, seen(4.0, words))
-    assert less.refuted and less.high < 0 or less.absent
+    assert (less.refuted and less.high < 0) or less.absent
     assert "not of the stated law" in less.sentence
     own = seen(3.0, words)
     smaller = Observed(own.groups, own.texts, own.outputs * (np.arange(len(LEXICON)) < 30))
     found = check_law(mechanism, 3.0, smaller)
-    assert found.absent == 10 and found.refuted
+    assert found.absent == 10
+    assert found.refuted
     assert json.loads(json.dumps(found.to_dict()))["refuted"] is True
 
 

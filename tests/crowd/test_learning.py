@@ -30,7 +30,8 @@ def test_the_histogram_is_the_most_likely_one_by_brute_force(name: str) -> None:
     channel = np.array([mechanism.law(word, [epsilon]).dense(5)[0] for word in range(5)])
     outputs = np.array([40, 7, 0, 22, 31])
     found = most_likely(mechanism, epsilon, Observed(("a",), np.array([3]), outputs[None]))[0]
-    assert found.min() >= 0 and found.sum() == pytest.approx(outputs.sum())
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(outputs.sum())
 
     def loss(free: np.ndarray) -> float:
         share = np.exp(free - free.max())
@@ -95,6 +96,7 @@ def test_weights_tell_clean_texts_apart() -> None:
     scores = weights.scores(np.concatenate(texts), np.arange(0, 400 * 60 + 1, 60))
     right = scores.argmax(axis=1) == np.repeat([0, 1], 200)
     best = np.array([truth[text].sum() > 0 for text in texts]) == np.repeat([False, True], 200)
-    assert right.mean() > 0.8 * best.mean() and weights.classes == ("no", "yes")
+    assert right.mean() > 0.8 * best.mean()
+    assert weights.classes == ("no", "yes")
     with pytest.raises(ParameterError, match="two classes"):
         learn_weights(mechanism, 1.5, Observed(("a",), np.array([2]), seen.outputs[:1]))

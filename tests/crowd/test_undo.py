@@ -14,7 +14,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import SMALL, make, typical
 
-COUNTABLE = (
+COUNTABLE: tuple[tuple[str, dict[str, object]], ...] = (
     ("tem", {}), ("tem-calibrated", {}), ("optimal", {}), ("budget", {}), ("k-ary", {}),
     ("neighbour-response", {"k": 3}), ("santext", {}), ("santext", {"metric": "angular"}),
     ("santext-plus", {}), ("custext", {}), ("custext", {"form": "drawn"}), ("diffractor", {}),
