@@ -143,6 +143,7 @@ def count(
 def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:
     if words is None or isinstance(words, Queries):
         return words
+    names: list[Any]
     try:
         names = [words] if isinstance(words, str) else list(words)
     except TypeError:

@@ -25,12 +25,14 @@ import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.undo import Undone
+from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import student_quantile
 from dpcore.limits import MAX_CROWD_GROUPS
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 TEXTS, POPULATION = "texts", "population"
 FOR = (TEXTS, POPULATION)
@@ -375,6 +377,18 @@ class Estimates:
         import pandas as pd
 
         return pd.DataFrame([row.to_dict() for row in self.rows])
+
+    def figure(self) -> go.Figure:
+        """Draw the estimates with their intervals."""
+        from dpcore.plots.crowd import dots
+
+        return dots([row.to_dict() for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table."""
+        columns = ("query", "group", "words", "estimate", "low", "high", "method")
+        rows = [row.to_dict() for row in self.rows]
+        return table(columns, [[row[name] for name in columns] for row in rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -80,7 +80,7 @@ def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:
     assert [row.estimate for row in listed.rows] == [row.estimate for row in read.rows]
     assert list(listed.to_pandas().columns)[:3] == ["query", "group", "words"]
     top = dp.count(table.text.tolist(), mechanism, 5.0, top=3)
-    assert [row.query for row in top.rows][:1] == ["the"]
+    assert {row.query for row in top.rows} >= {"the", "bad"}
     population = dp.count(table.text.tolist(), mechanism, 5.0, "good", of="population")
     assert population.of == "population"
 
