@@ -116,11 +116,13 @@ def _checked(texts: Texts, progress: Progress) -> Answer:
 
 
 def _lines(estimates: Estimates, comparison: Comparison | None) -> list[str]:
-    if comparison is not None and estimates.top is not None:
+    if comparison is not None and estimates.hypotheses is not None:
         rows = [_difference(row.to_dict()) for row in comparison.found]
+        shown = len({row.query for row in comparison.rows})
         said = (
-            f"{len(rows):,} words differ, of {comparison.hypotheses:,} compared; of such words one "
-            "in twenty differs by chance"
+            f"{len({row.query for row in comparison.found}):,} of the {shown:,} clearest words "
+            f"differ, {comparison.hypotheses:,} compared; of such words one in twenty differs by "
+            "chance"
         )
         return [said, *(table(_DIFFERENCES, rows) if rows else ())]
     shown = [row.to_dict() for row in estimates.rows]

@@ -222,8 +222,7 @@ def compare(estimates: Estimates) -> Comparison:
         )
         for i in order.tolist()
     ]
-    top = estimates.top
-    return Comparison(estimates.of, hypotheses, tuple(rows if top is None else rows[:top]))
+    return Comparison(estimates.of, hypotheses, tuple(rows))
 
 
 def _tails(z: FloatArray, freedom: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from dpcore.arguments import a_kind, a_name, a_real, a_whole
 from dpcore.arrays import BoolArray, IntArray
 from dpcore.crowd import queries as asking
-from dpcore.crowd.comparison import candidates
+from dpcore.crowd.comparison import candidates, compare
 from dpcore.crowd.estimates import (
     FOR,
     LEVEL,
@@ -25,7 +25,7 @@ from dpcore.crowd.estimates import (
 )
 from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
-from dpcore.crowd.undo import undo
+from dpcore.crowd.undo import Undone, undo
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import FIELDS
 from dpcore.lexicon.lexicon import Lexicon
@@ -201,12 +201,28 @@ def counted(
     undone = undo(
         mechanism, texts.epsilon, asked, total, used=texts.used, progress=progress
     )  # fmt: skip
+    if observed is not None and texts.grouped and top is not None:
+        undone = _clearest(texts, observed, undone, hypotheses, top)
     if observed is None or of == POPULATION:
         sums = undone if of == POPULATION else None
         observed = texts.tally(Tally(len(lexicon), sums, texts.used))
     return Estimates(
-        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses, top
+        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses
     )
+
+
+def _clearest(
+    texts: Texts, observed: Observed, undone: Undone, hypotheses: int | None, top: int
+) -> Undone:
+    """Keep the queries that differ most clearly, by what the mechanism adds alone."""
+    if len(observed.groups) < 2:
+        return undone.only(np.arange(min(top, len(undone.queries))))
+    found = Estimates(
+        texts.mechanism.short, texts.epsilon, TEXTS, LEVEL, True, observed, undone, hypotheses
+    )
+    names = list(dict.fromkeys(row.query for row in compare(found).rows))[:top]
+    places = {name: place for place, name in enumerate(undone.queries.names)}
+    return undone.only(np.array([places[name] for name in names]))
 
 
 def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:

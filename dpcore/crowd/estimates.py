@@ -334,7 +334,6 @@ class Estimates:
         undone: the functions of outputs.
         hypotheses: number of words that could have been asked, where they were chosen by their
             outputs; None where they were named.
-        top: number of rows that were wanted of these; None where they were named.
     """
 
     mechanism: str
@@ -345,7 +344,6 @@ class Estimates:
     observed: Observed = field(repr=False)
     undone: Undone = field(repr=False)
     hypotheses: int | None = None
-    top: int | None = None
 
     @property
     def rows(self) -> list[Row]:

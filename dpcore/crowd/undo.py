@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import BoolArray, FloatArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
 from dpcore.crowd.operators import Operator, check_countable, operator_of
 from dpcore.crowd.queries import Queries
@@ -65,6 +65,17 @@ class Undone:
     squares: NDArray[np.float32] | None
     worst: FloatArray
     outputs: FloatArray
+
+    def only(self, columns: IntArray) -> Undone:
+        """Return the same for some of the queries, in this order."""
+        return Undone(
+            self.queries.only(columns),
+            self.values[:, columns],
+            self.over[:, columns],
+            None if self.squares is None else self.squares[:, columns],
+            self.worst[columns],
+            self.outputs,
+        )
 
     @property
     def unbiased(self) -> BoolArray:

@@ -117,8 +117,6 @@ def test_words_that_were_not_looked_at_are_hypotheses_too() -> None:
     many = compare(drawn(np.random.default_rng(4), [share] * 2, 3_000, hypotheses=10_000))
     assert many.hypotheses == 10_000
     assert many.rows[0].q >= few.rows[0].q
-    top = compare(drawn(np.random.default_rng(4), [share] * 2, 3_000, hypotheses=10_000, top=5))
-    assert len(top.rows) == 5
 
 
 def test_candidates_are_the_commonest_or_those_that_differ_most() -> None:

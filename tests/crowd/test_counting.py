@@ -9,6 +9,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.crowd.check import CHANCE, check_law
+from dpcore.crowd.comparison import compare
 from dpcore.crowd.counting import counted, open_copy
 from dpcore.crowd.estimates import UNBIASED, Observed, Tally
 from dpcore.crowd.queries import (
@@ -81,6 +82,10 @@ def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:
     assert list(listed.to_pandas().columns)[:3] == ["query", "group", "words"]
     top = dp.count(table.text.tolist(), mechanism, 5.0, top=3)
     assert {row.query for row in top.rows} >= {"the", "bad"}
+    labels = table.label.tolist()
+    differ = dp.count(table.text.tolist(), mechanism, 5.0, top=2, by=labels, of="population")
+    assert {row.query for row in differ.rows} == {"good", "bad"}
+    assert {row.query for row in compare(differ).found} == {"good", "bad"}
     population = dp.count(table.text.tolist(), mechanism, 5.0, "good", of="population")
     assert population.of == "population"
 
