@@ -38,9 +38,7 @@ def outputs_of(rng: np.random.Generator, counts: IntArray) -> IntArray:
     return np.asarray(stay + rng.multinomial(counts.sum() - stay.sum(), np.full(N, 1 / N)))
 
 
-def drawn(
-    rng: np.random.Generator, shares: list[FloatArray], size: int, **more: int
-) -> Estimates:
+def drawn(rng: np.random.Generator, shares: list[FloatArray], size: int, **more: int) -> Estimates:
     """Estimates of all words in groups with these shares of words."""
     mechanism = create("k-ary", SMALL)
     counts = [rng.multinomial(size, share) for share in shares]
