@@ -23,7 +23,7 @@ almost q/(p − q)² for rare words.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -177,9 +177,14 @@ def rough_noise_of(
     """Return the noise of h ≈ g(y)/P(y | y), which takes no solution: good for rare words."""
     operator = operator_of(mechanism, epsilon, progress)
     own, every = _outputs(operator, asked, frequency, progress)
-    h = asked.matrix() / operator.stays()[:, None]
+    stays = operator.stays()[:, None]
+    wanted = asked.matrix()
+    h = np.divide(wanted, stays, out=np.zeros_like(wanted), where=stays > 0)
     nothing = np.zeros(len(asked))
-    return _noise(own, every, h**2, asked, frequency, nothing, nothing)
+    noise = _noise(own, every, h**2, asked, frequency, nothing, nothing)
+    # A word that never comes out as itself is not counted in this way.
+    lost = ((wanted > 0) & (stays <= 0)).any(axis=0)
+    return replace(noise, rest=np.where(lost, math.inf, noise.rest))
 
 
 def _quantile(level: float) -> float:

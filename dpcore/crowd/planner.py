@@ -497,13 +497,19 @@ class _Question:
         if quick or sparse:
             within = _FINE if quick else _MIDDLE
             return _bisected(low, high, lambda value: excess(value) <= 0, within)
-        first = _bisected(low, high, lambda value: guess(value) <= 0, _COARSE)
-        return _refined(first, high, excess)
+        guesses: dict[float, float] = {}
+
+        def enough(epsilon: float) -> bool:
+            guesses[math.log(epsilon)] = guess(epsilon)
+            return guesses[math.log(epsilon)] <= 0
+
+        _bisected(low, high, enough, _COARSE)
+        return _refined(guesses, excess)
 
     def _excess(self, noise: Noise, total: float, error: float) -> float:
         """Return ln of the largest error over the wanted one."""
         largest = float(noise.error(self.shares, total, self.level).max())
-        return math.log(max(largest / error, 1e-300))
+        return math.log(min(max(largest / error, 1e-300), 1e300))
 
 
 def _bound(mechanism: Mechanism, epsilon: float) -> float | None:
@@ -605,17 +611,22 @@ def _bisected(low: float, high: float, enough: Callable[[float], bool], within: 
     return high
 
 
-def _refined(first: float, highest: float, excess: Callable[[float], float]) -> float:
+def _refined(guesses: dict[float, float], excess: Callable[[float], float]) -> float:
     """Return an ε whose error is enough and hardly less than that, by few solutions.
 
     Args:
-        first: a guess.
-        highest: ε that is surely enough.
-        excess: ln of the error over the wanted one, falling in ε.
+        guesses: ln of the error over the wanted one at ln ε, where it was guessed.
+        excess: the same of a solution, by ε; it falls as ε rises.
     """
+    last, first = sorted(guesses)[-1], sorted(guesses)[0]
+    x1 = min((x for x, y in guesses.items() if y <= 0), default=last)
+    x0 = max((x for x, y in guesses.items() if y > 0), default=first)
+    # The error over its guess hardly depends on ε, so that both have one slope.
+    slope = (guesses[x1] - guesses[x0]) / (x1 - x0) if x1 > x0 else -4.0
+    slope = min(slope, -1.0)
+    x = x1 - (guesses[x1] + 0.5 * _MET) / slope
     below: tuple[float, float] | None = None  # ln ε and excess of the largest that is too small
     above: tuple[float, float] | None = None
-    x = math.log(first)
     for _ in range(_SOLUTIONS):
         y = excess(math.exp(x))
         if -_MET <= y <= 0:
@@ -625,12 +636,10 @@ def _refined(first: float, highest: float, excess: Callable[[float], float]) -> 
         else:
             above = (x, y)
         if below is None or above is None:
-            # Near a useful ε the error falls by about the fourth power of it.
-            x = min(x + max(min(y / 4.0, 0.3), -0.3) + math.copysign(0.01, y), math.log(highest))
+            x -= min(max((y + 0.5 * _MET) / slope, -0.3), 0.3)
             continue
-        (x0, y0), (x1, y1) = below, above
-        part = (y0 + 0.5 * _MET) / (y0 - y1)
-        x = x0 + min(max(part, 0.05), 0.95) * (x1 - x0)
+        part = (below[1] + 0.5 * _MET) / (below[1] - above[1])
+        x = below[0] + min(max(part, 0.05), 0.95) * (above[0] - below[0])
     if above is None:
         raise ParameterError(
             "no ε was found that is enough: take more texts, or give epsilon and read the error"

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcore.arrays import FloatArray
 from dpcore.attack.leak import leak
+from dpcore.crowd import planner
 from dpcore.crowd.bundled import crowd
 from dpcore.crowd.expected import Noise, frequencies, language_shares, noise_of
 from dpcore.crowd.lower_bound import least_mean_variance, least_variance
@@ -141,6 +143,29 @@ def test_the_three_directions_invert_each_other(name: str) -> None:
     assert found.computed == "epsilon"
     assert found.epsilon == pytest.approx(epsilon, rel=3e-4)
     assert max(row.error for row in found.rows) <= error.error * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["tem", "optimal"])
+def test_few_solutions_find_nearly_the_least_epsilon(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = create(name, SMALL)
+    epsilon = typical(mechanism)
+    common = {"stranger": "equal", "words": SMALL.words[:2], "share": [0.01, 0.05]}
+    error = plan(mechanism, texts=2_000, epsilon=epsilon, **common).error  # type: ignore[arg-type]
+    solved: list[float] = []
+
+    def counted(mechanism: Mechanism, epsilon: float, *more: Any) -> Noise:
+        solved.append(epsilon)
+        return noise_of(mechanism, epsilon, *more)
+
+    monkeypatch.setattr(planner, "_SMALL", 0)
+    monkeypatch.setattr(planner, "noise_of", counted)
+    found = plan(mechanism, texts=2_000, error=error, **common)  # type: ignore[arg-type]
+    largest = max(row.error for row in found.rows)
+    assert 0.96 * error <= largest <= error
+    assert found.epsilon == pytest.approx(epsilon, rel=0.05)
+    assert len(set(solved)) <= 4
 
 
 def test_leakage_stands_for_epsilon() -> None:
