@@ -355,7 +355,7 @@ def test_the_best_of_all_channels_just_reaches_the_bounds(seed: int, wanted: int
 
     start = rng.dirichlet(np.ones(len(sets)))
     start = 0.5 * start + 0.5 / len(sets)
-    found = minimize(
+    found = minimize(  # type: ignore[call-overload]
         value, start / (columns @ start).mean(), method="SLSQP",
         bounds=[(0.0, 1.0)] * len(sets), options={"maxiter": 500, "ftol": 1e-12},
         constraints={"type": "eq", "fun": lambda theta: columns @ theta - 1.0},
