@@ -221,8 +221,8 @@ def plan(
 
     The error is that of the noise: the interval is for the texts that are there, not for those they
     stand for. If ε is computed it is the least that is enough, for an error that falls as ε rises,
-    to a part in 10,000 for k-ary response and small lexicons and to 2 % for other responses; for all
-    other laws its error is at most 3 % below the wanted one.
+    to a part in 10,000 for k-ary response and small lexicons, and to 2 % for other responses; for
+    all other laws its error is at most 3 % below the wanted one.
 
     Args:
         mechanism: with an exact law.
