@@ -14,6 +14,7 @@ from dpcore.errors import DpcoreError, EpsilonError, ParameterError
 
 LEXICON = dp.lexicon(limit=60)
 TEM = dp.mechanism("tem", LEXICON)
+KARY = dp.mechanism("k-ary", LEXICON)
 MADLIB = dp.mechanism("madlib", LEXICON)
 TEXT = dp.read("the was of", LEXICON)
 MANY = ["the was of", "of the"] * 5
@@ -96,6 +97,15 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "count: of": lambda v: dp.count(MANY, TEM, 2, ["the"], of=v),
     "count: level": lambda v: dp.count(MANY, TEM, 2, ["the"], level=v),
     "count: treatment": lambda v: dp.count(MANY, TEM, 2, ["the"], treatment=v),
+    "plan: mechanism": lambda v: dp.plan(v, texts=100, epsilon=2, words=["the"]),
+    "plan: texts": lambda v: dp.plan(KARY, texts=v, epsilon=2, words=["the"]),
+    "plan: error": lambda v: dp.plan(KARY, error=v, epsilon=2, words=["the"]),
+    "plan: epsilon": lambda v: dp.plan(KARY, texts=100, epsilon=v, words=["the"]),
+    "plan: leakage": lambda v: dp.plan(KARY, texts=100, leakage=v, words=["the"]),
+    "plan: words": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=v),
+    "plan: share": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], share=v),
+    "plan: level": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], level=v),
+    "plan: stranger": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], stranger=v),
     "meter: lexicon": lambda v: dp.meter(v, 1),
     "meter: epsilon": lambda v: dp.meter(LEXICON, v),
     "meter: prior": lambda v: dp.meter(LEXICON, 1, v),
