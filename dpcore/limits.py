@@ -63,6 +63,7 @@ MAX_GAME_RELEASES = 20  # outputs of one secret in that game
 # The crowd
 MAX_QUERIES = 2_000  # counted at a time: 25,000 words, 200 MB each thousand
 MAX_CROWD_GROUPS = 200  # values of a column by which texts are counted
+MAX_TEXTS_PLANNED = 10**12  # of a plan
 
 # Workers
 MAX_WORKERS = 256  # processes of one machine

@@ -61,7 +61,9 @@ from dpcore.rewrite.sentence import draw, prepare
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-COUNTS, EQUAL, READS = "counts", "equal", "reads"
+COUNTS: str = "counts"
+EQUAL: str = "equal"
+READS: str = "reads"
 STRANGERS = (COUNTS, "counts-all", EQUAL, READS)
 GAINS = ("word", "near", "kind")
 

@@ -118,9 +118,9 @@ def _checked(texts: Texts, progress: Progress) -> Answer:
 def _lines(estimates: Estimates, comparison: Comparison | None) -> list[str]:
     if comparison is not None and estimates.hypotheses is not None:
         rows = [_difference(row.to_dict()) for row in comparison.found]
-        shown = len({row.query for row in comparison.rows})
+        names = len({row.query for row in comparison.rows})
         said = (
-            f"{len({row.query for row in comparison.found}):,} of the {shown:,} clearest words "
+            f"{len({row.query for row in comparison.found}):,} of the {names:,} clearest words "
             f"differ, {comparison.hypotheses:,} compared; of such words one in twenty differs by "
             "chance"
         )

@@ -141,16 +141,7 @@ def count(
 
 
 def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:
-    if words is None or isinstance(words, Queries):
-        return words
-    names: list[Any]
-    try:
-        names = [words] if isinstance(words, str) else list(words)
-    except TypeError:
-        names = [None]
-    if isinstance(words, bytes | dict) or not all(isinstance(name, str) for name in names):
-        raise ParameterError("words are one word, several, or queries of dpcore.crowd.queries")
-    return asking.of_words(lexicon, names)
+    return words if words is None or isinstance(words, Queries) else asking.of_typed(lexicon, words)
 
 
 def _labels(by: Any, count: int) -> list[str]:

@@ -33,6 +33,7 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
+from dpcore.limits import MAX_TEXTS_PLANNED
 from dpcore.measure.targets import scan
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw, check_mechanism
 
@@ -248,7 +249,7 @@ def plan(
     check_mechanism(mechanism)
     computed = _missing(texts, error, epsilon, leakage)
     stranger_of(mechanism.lexicon, stranger)  # refuses a wrong name before a long search
-    texts = None if texts is None else a_whole(texts, "texts", 1)
+    texts = None if texts is None else a_whole(texts, "texts", 1, MAX_TEXTS_PLANNED)
     error = None if error is None else _positive(error, "error")
     per_text = _positive(words_per_text, "words per text")
     frequency = frequencies(mechanism.lexicon)
@@ -305,7 +306,7 @@ def countable(
     check_mechanism(mechanism)
     if (epsilon is None) == (leakage is None):
         raise ParameterError("give epsilon or leakage, and not both")
-    texts = a_whole(texts, "texts", 1)
+    texts = a_whole(texts, "texts", 1, MAX_TEXTS_PLANNED)
     error = _positive(error, "error")
     words_per_text = _positive(words_per_text, "words per text")
     level = _level(level)
@@ -365,7 +366,7 @@ def _asked(
         ranks = [rank for rank in _RANKS if rank <= n] or [n]
         return asking.of_indices(lexicon, _by_rank(frequency)[np.array(ranks) - 1])
     if not isinstance(words, Queries):
-        return asking.of_words(lexicon, [words] if isinstance(words, str) else list(words))
+        return asking.of_typed(lexicon, words)
     if not words.binary or any(not places.size for places in words.places):
         raise ParameterError(
             "a plan is for words and lists of words: these queries have other numbers than 0 and 1"

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -108,6 +109,23 @@ def of_words(lexicon: Lexicon, words: Sequence[str]) -> Queries:
     """
     names = tuple(dict.fromkeys(words))
     return of_indices(lexicon, np.asarray(lexicon.indices(list(names))))
+
+
+def of_typed(lexicon: Lexicon, words: Any) -> Queries:
+    """Ask for one word, or for each of several, as a caller gives them.
+
+    Raises:
+        ParameterError: they are neither.
+        UnknownWordError: as `of_words`.
+    """
+    names: list[Any]
+    try:
+        names = [words] if isinstance(words, str) else list(words)
+    except TypeError:
+        names = [None]
+    if isinstance(words, bytes | dict) or not all(isinstance(name, str) for name in names):
+        raise ParameterError("words are one word, several, or queries of dpcore.crowd.queries")
+    return of_words(lexicon, names)
 
 
 def of_indices(lexicon: Lexicon, indices: IntArray) -> Queries:
