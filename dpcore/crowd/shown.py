@@ -19,8 +19,10 @@ from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.bundled import Crowd
 from dpcore.crowd.comparison import RATE
 from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
 from dpcore.noise.streams import generator
+from dpcore.rewrite.languages.known import rules_of
 
 _ROWS = 4_000_000  # draws of one multinomial call, to bound memory
 
@@ -144,6 +146,12 @@ def k_ary(mechanism: Mechanism, epsilon: float) -> tuple[SparseLaw, float, float
         )
     q = float(law.base[0])
     return law, q + float(law.excess[0]), q
+
+
+def content_words(lexicon: Lexicon) -> BoolArray:
+    """Return True for words that are no function words of the language, shape (n,)."""
+    language = rules_of(lexicon.language)
+    return np.array([language.lower(word) not in language.stop_words for word in lexicon.words])
 
 
 @dataclass(frozen=True, eq=False)
