@@ -61,7 +61,8 @@ function drawGround(state) {
     `${data.sides[0]} →`));
   state.rows = new Map();
   state.ground = shape("g", {});
-  svg.replaceChildren(...parts, state.ground);
+  state.none = shape("text", { class: "none", x: middle, y: at.bottom / 2, "text-anchor": "middle" });
+  svg.replaceChildren(...parts, state.ground, state.none);
 }
 
 function newRow(word) {
@@ -69,7 +70,7 @@ function newRow(word) {
   const text = shape("text", { class: "word", y: 5, "text-anchor": "end" }, word);
   const interval = shape("rect", { class: "interval", x: -0.5, y: -1.75, width: 1, height: 3.5 });
   const dot = shape("path", {});
-  const truth = shape("circle", { class: "truth", r: 6.5 });
+  const truth = shape("circle", { class: "truth", r: 6 });
   group.append(text, interval, dot, truth);
   return { group, text, interval, dot, truth };
 }
@@ -111,6 +112,7 @@ function moveRows(state) {
     group.remove();
     state.rows.delete(name);
   }
+  state.none.textContent = rows.length ? "" : cell.finding;
   const named = (list) => list.map(([index]) => data.words[index]).join(", ");
   const told = [["up", 0], ["down", 1]]
     .filter(([kind]) => cell[kind].length)
@@ -177,7 +179,9 @@ function begin(parentElement) {
     released: node("h2"), texts: node("p", "about"), told: node("h2"), legend: node("p", "about"),
   };
   const svg = shape("svg", { role: "img" });
-  figure.append(titles.told, titles.legend, svg);
+  const head = node("div", "head");
+  head.append(titles.told, titles.legend);
+  figure.append(head, svg);
   const finding = node("p", "finding");
   root.append(released, figure, finding);
   parentElement.append(root);

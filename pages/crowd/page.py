@@ -6,19 +6,24 @@ from pages.crowd.scene import STYLE, choose_corpus, scene_or_stop, show_scene
 from pages.crowd.views import views
 from pages.shared import link
 from pages.shared.footer import footer
-from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.needed import lexicon_or_stop
 
-heading(say("No one can read these texts. Together they still speak."), STYLE)
+st.html(f"<style>{STYLE}</style>")
+with st.container(horizontal=True, vertical_alignment="center", key="crowd_top"):
+    st.title(
+        say("No one can read these texts. Together they still speak."),
+        anchor=False,
+        width="content",
+    )
+    choices_place = st.container()
 # The dials stick to the top only in a block of the page that holds nothing else.
 dial_place = st.container(key="crowd_dials")
-# One block, so that the style can move the choices below the picture on a phone.
-with st.container(key="crowd_first"):
-    # The words were counted over the bundled lexicon alone.
-    words = lexicon_or_stop("default")
+board_place = st.container(key="crowd_board")
+# The words were counted over the bundled lexicon alone.
+words = lexicon_or_stop("default")
+with choices_place:
     chosen = choose_corpus(words)
-    board_place = st.container()
 with board_place:
     scene = scene_or_stop(words, chosen)
 show_scene(scene, dial_place, board_place)

@@ -49,15 +49,25 @@ from pages.shared.taking import drawer_is_open
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.crowd"
 
-# On a phone both dials are stacked, one line each, and the choices follow the picture.
+# The picture should be in sight: the choices are beside the title, on a phone below the picture.
 STYLE = """
+.st-key-crowd_top h1 { font-size: 1.75rem; }
+.st-key-crowd_top { flex-wrap: nowrap; }
+.st-key-crowd_top > :first-child { flex: 0 1 auto; min-width: 12rem; }
+.st-key-crowd_top > :last-child { flex: 0 0 auto; width: auto; }
 .st-key-crowd_dials { --dial-exact: none; }
 .st-key-crowd_dials [data-testid=stHorizontalBlock] { gap: 0.75rem; }
 @media (max-width: 50rem) {
-  [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+  .st-key-crowd_top h1 { font-size: 1.45rem; }
   .st-key-crowd_dials { --dial-ends: none; --dial-value: 1rem; }
   .st-key-crowd_dials [data-testid=stHorizontalBlock] { gap: 0; }
-  :has(> .st-key-crowd_choices) { order: 1; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > * { order: 3; }
+  :has(> .st-key-crowd_top), .st-key-crowd_top { display: contents; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    > :has(> .st-key-crowd_dials) { order: 0; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    > :has(> .st-key-crowd_board) { order: 1; }
+  .st-key-crowd_top > :last-child { order: 2; width: 100%; }
 }
 """
 """Style sheet of the page."""
@@ -75,7 +85,7 @@ MECHANISM = "k-ary"
 _GUESSED, _TEXTS = "guessed", "texts"
 _ALL = "all"  # texts, in a link
 _START = {_GUESSED: 0.1, _TEXTS: 10_000}
-_DRAWN = 10  # words on each side
+_DRAWN = 20  # words, half of them on each side where there are as many
 _WRITTEN = ("r0226", "r0505", "r0658")  # short reviews without anything private
 NAMES = {
     "imdb": later("Film reviews (IMDb)"),
@@ -137,7 +147,7 @@ def choose_corpus(words: Lexicon) -> Chosen:
                 "laboratory, none of the texts."
             ),
             label_visibility="collapsed",
-            width=260,
+            width=200,
         )
         try:
             found = crowd(name, words)
@@ -157,7 +167,7 @@ def choose_corpus(words: Lexicon) -> Chosen:
                     "group",
                     help=say("The texts whose words are compared with those of all others."),
                     label_visibility="collapsed",
-                    width=320,
+                    width=230,
                 )
             )
         every = st.toggle(
@@ -330,6 +340,11 @@ def _private(words: Lexicon) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ..
 
 def show_scene(scene: CrowdScene, dial_place: DeltaGenerator, board_place: DeltaGenerator) -> None:
     """Draw both dials and the board."""
+    # A visitor who comes back finds the dials as they were, and the link says so.
+    for name, values, step in zip(
+        (_GUESSED, _TEXTS), (LEAKAGES, scene.chosen.sizes), scene.at, strict=True
+    ):
+        _write(name, values, step)
     with dial_place:
         # A fragment: when a dial rests, the page need not run, since the board follows in the
         # browser.
@@ -363,16 +378,21 @@ def _step(name: str, values: Sequence[float]) -> int:
 
 
 def _rested(name: str, values: Sequence[float], step: int) -> None:
+    st.session_state[f"crowd_{name}"] = _write(name, values, step)
+    if st.session_state.get(OPEN_VIEW) == AT_THE_DIALS or drawer_is_open():
+        run_parts(VIEWS)
+
+
+def _write(name: str, values: Sequence[float], step: int) -> str:
+    """Write the position of a dial into the link, and return it as it is there."""
     value, usual = values[step], f"{_START[name]:g}"
     label = f"{value:g}"
     if name == _GUESSED:
         label, usual = f"{100 * value:g}", f"{100 * _START[name]:g}"
     elif step == len(values) - 1:
         label = _ALL
-    st.session_state[f"crowd_{name}"] = label
     link.write(name, label, usual)
-    if st.session_state.get(OPEN_VIEW) == AT_THE_DIALS or drawer_is_open():
-        run_parts(VIEWS)
+    return label
 
 
 def _leakage_dial(scene: CrowdScene) -> Dial:
@@ -428,7 +448,7 @@ def show_board(data: dict[str, Any]) -> None:
             rows of index into `words`, estimate, half of the interval, truth, per 1,000 words;
             `finding`, `more`), `texts` by the first step, `written`, and `said` (titles).
     """
-    _component()(key="crowd_board", data=data)
+    _component()(key="crowd_told", data=data)
 
 
 def packet(scene: CrowdScene) -> dict[str, Any]:
@@ -463,9 +483,10 @@ def packet(scene: CrowdScene) -> dict[str, Any]:
 
 
 def _cell(scene: CrowdScene, told: Told, size: int, words: dict[str, int]) -> dict[str, Any]:
+    sides = [told.side(sign).tolist() for sign in (1, -1)]
     rows = [
-        [_row(scene, told, place, words) for place in told.side(sign)[:_DRAWN].tolist()]
-        for sign in (1, -1)
+        [_row(scene, told, place, words) for place in own[: max(_DRAWN // 2, _DRAWN - len(other))]]
+        for own, other in (sides, sides[::-1])
     ]
     finding, more = finding_at(told, size), ""
     if not told.words.size:

@@ -13,7 +13,6 @@ from pages.crowd.scene import (
     OPEN_VIEW,
     VIEWS,
     CrowdScene,
-    finding_at,
     response,
 )
 from pages.shared import link
@@ -57,9 +56,7 @@ def at_dials(scene: CrowdScene) -> pd.DataFrame:
 
 
 def _numbers_view(scene: CrowdScene) -> None:
-    size = scene.at[1]
     first, other = scene.chosen.sides
-    note(finding_at(scene.here, scene.chosen.sizes[size]))
     table = at_dials(scene)
     show_table(
         table,
@@ -91,10 +88,11 @@ def _computed_view(scene: CrowdScene) -> None:
     )
     st.markdown(
         say(
-            "**Comparing.** Each word's share in one group less that in the other, by its standard "
-            "error. Of the words that are told apart 5 % are false on average (Benjamini and "
-            "Hochberg 1995), and 5 % of their intervals miss the truth (Benjamini and Yekutieli "
-            "2005): they are wider, because only clear words are drawn."
+            "**Comparing.** Each word's share in one group less that in the other, by its "
+            "standard error. Of the words that are told apart at most 5 % are there by chance, on "
+            "average (Benjamini and Hochberg 1995), and at most 5 % of their intervals miss the "
+            "truth (Benjamini and Yekutieli 2005): they are wider, because only clear words are "
+            "drawn. A word is told wrongly if it is truly more common in the other group."
         )
     )
     st.markdown(
