@@ -95,9 +95,9 @@ function moveRows(state) {
     if (!made) {
       made = newRow(data.words[index]);
       state.rows.set(name, made);
-      state.ground.append(made.group);
       if (!still()) made.group.animate([{ opacity: 0 }, { opacity: 1 }], { duration: MOVE_MS });
     }
+    state.ground.append(made.group); // in the order that is seen
     put(made.group, 0, at.top + ROW * (place + 0.5), 1);
     made.text.setAttribute("x", at.left - 8);
     made.interval.setAttribute("class", `interval ${kind}`);

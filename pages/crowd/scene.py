@@ -105,7 +105,7 @@ REST = later("the rest")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is compared.
+    """Comparison of groups of texts, as chosen on the page.
 
     Attributes:
         crowd: word counts of the texts.
@@ -216,7 +216,7 @@ class CrowdScene:
 
     Attributes:
         words: the bundled lexicon.
-        chosen: what is compared.
+        chosen: the comparison.
         epsilons: ε at each leakage.
         told: words that are told apart, by leakage and number of texts.
     """
@@ -283,7 +283,7 @@ def _told(
 
     Args:
         words: the bundled lexicon.
-        chosen: what is compared.
+        chosen: the comparison.
         steps: yields the settings it is given, and may show how many are done.
     """
     key = words.fingerprint, chosen.crowd.name, chosen.group, chosen.every
@@ -509,7 +509,7 @@ def finding_at(told: Told, size: int) -> str:
     if not count:
         return say("{texts:,} texts: no word can be told apart.", texts=size)
     if count == 1:
-        one = say("wrongly") if wrong else say("rightly")
+        one = say("wrongly") if wrong else say("correctly")
         return say("{texts:,} texts: 1 word told apart, {how}.", texts=size, how=one)
     how = say("{wrong:,} wrongly", wrong=wrong) if wrong else say("none wrongly")
     return say(

@@ -62,7 +62,7 @@ def _numbers_view(scene: CrowdScene) -> None:
         table,
         say("Words that are told apart at the dials, the clearest first"),
         column_config=numbers(("difference", "low", "high", "truth", "z"), "%.3g")
-        | {"right": st.column_config.CheckboxColumn(say("told rightly"))},
+        | {"right": st.column_config.CheckboxColumn(say("correct"))},
     )
     note(
         say(

@@ -21,7 +21,7 @@ def test_the_dials_move_all_without_the_server_and_the_link_follows(
     app_url: str, page: Page
 ) -> None:
     sent: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     opened(page, f"{app_url}/crowd")
     words, texts = page.locator(".crowd .word"), page.locator(".crowd .private")
     finding = page.locator(".crowd .finding")

@@ -108,7 +108,7 @@ def test_only_k_ary_has_the_closed_form() -> None:
 
 
 def test_estimates_are_those_of_the_channel_undone() -> None:
-    """Where outputs are many, nothing but the closed form differs from the general comparison."""
+    """With many outputs the general comparison gives the same numbers."""
     rng = np.random.default_rng(2)
     shares = rng.dirichlet(np.full(N, 9.0), 2)
     outputs = np.stack([draw_outputs(LAW, rng.multinomial(400_000, s), rng) for s in shares])

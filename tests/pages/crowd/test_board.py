@@ -37,7 +37,7 @@ def first() -> AppTest:
 
 
 def engine(name: str, leakage: float, texts: int, group: int = 0, every: bool = False) -> Any:
-    """What is told apart by the engine alone, and the truth."""
+    """Return the comparison of the engine alone, the truth and the lexicon."""
     lexicon = load(None)
     counts, epsilon = crowd(name, lexicon), recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
     assert epsilon is not None
