@@ -24,7 +24,8 @@ board_place = st.container(key="crowd_board")
 words = lexicon_or_stop("default")
 with choices_place:
     chosen = choose_corpus(words)
-with board_place:
+# A place of its own for the progress, so that the board keeps its position once it is gone.
+with board_place.container():
     scene = scene_or_stop(words, chosen)
 show_scene(scene, dial_place, board_place)
 views(scene)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -20,7 +22,7 @@ from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.link import tabs
 from pages.shared.messages import note
-from pages.shared.table import numbers, show_table
+from pages.shared.table import DIGITS, show_table
 from pages.shared.taking import Takeaway, command_line, show_line, take_it_with_you
 
 
@@ -58,17 +60,24 @@ def at_dials(scene: CrowdScene) -> pd.DataFrame:
 def _numbers_view(scene: CrowdScene) -> None:
     first, other = scene.chosen.sides
     table = at_dials(scene)
-    show_table(
-        table,
-        say("Words that are told apart at the dials, the clearest first"),
-        column_config=numbers(("difference", "low", "high", "truth", "z"), "%.3g")
-        | {"right": st.column_config.CheckboxColumn(say("correct"))},
-    )
+    titles = {
+        "difference": say("difference"),
+        "low": say("interval from"),
+        "high": say("to"),
+        "truth": say("truth"),
+        "z": "z",
+    }
+    config: dict[str, Any] = {
+        name: st.column_config.NumberColumn(title, format=DIGITS) for name, title in titles.items()
+    }
+    config["right"] = st.column_config.CheckboxColumn(say("correct"))
+    alt = say("Words that are told apart at the dials, the clearest first")
+    show_table(table, alt, column_config=config)
     note(
         say(
-            "Per 1,000 words, in {first} less in {other}. low and high: the interval, adjusted for "
-            "the choice of the words. truth: from the bundled counts. z: the difference in "
-            "standard errors.",
+            "Per 1,000 words, in {first} less in {other}. The intervals are adjusted for the "
+            "choice of the words. truth: from the bundled counts. z: the difference in standard "
+            "errors.",
             first=say(first),
             other=say(other),
         )
