@@ -19,7 +19,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="crowd_top")
     choices_place = st.container()
 # The dials stick to the top only in a block of the page that holds nothing else.
 dial_place = st.container(key="crowd_dials")
-board_place = st.container(key="crowd_board")
+board_place = st.container(key="crowd_board", gap=None)
 # The words were counted over the bundled lexicon alone.
 words = lexicon_or_stop("default")
 with choices_place:
