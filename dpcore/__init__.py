@@ -16,6 +16,7 @@
     dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no guarantee
     dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
     dp.count(texts, kary, 8, ["great", "bad"], by=labels).to_pandas()  # what many say together
+    dp.plan(kary, error=0.2, leakage=0.1, words=["great"]).sentence    # how many texts that takes
     dp.leak(tem, 2.2).sentence                          # what someone who knows English guesses
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
@@ -44,6 +45,7 @@ _FRONT_DOOR = {
     "map_batch": "dpcore.rewrite.documents:map_batch",
     "mechanism": "dpcore.front:mechanism",
     "meter": "dpcore.attack.bounds.meter:meter",
+    "plan": "dpcore.crowd.planner:plan",
     "privatize_column": "dpcore.rewrite.documents:privatize_column",
     "read": "dpcore.rewrite.sentence:prepare",
     "redact": "dpcore.rewrite.redact.redaction:redact",

@@ -4,6 +4,7 @@ from dpcore.attack.leak import leak
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit
 from dpcore.crowd.counting import count
+from dpcore.crowd.planner import plan
 from dpcore.front import deniability, mechanism, release
 from dpcore.lexicon.catalogue import load as lexicon
 from dpcore.rewrite.documents import map_batch, privatize_column
@@ -25,6 +26,7 @@ __all__ = [
     "map_batch",
     "mechanism",
     "meter",
+    "plan",
     "privatize_column",
     "read",
     "redact",

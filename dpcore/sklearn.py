@@ -1,4 +1,4 @@
-"""Transformer to private texts for scikit-learn pipelines: `PrivateText`."""
+"""Private texts in scikit-learn: the transformer `PrivateText`, and `CrowdClassifier`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dpcore.arguments import describe
+from dpcore.crowd.estimates import Tally
+from dpcore.crowd.learning import learn_weights
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.lexicon import Lexicon
@@ -14,9 +16,16 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.optional import missing
 from dpcore.rewrite.documents import check_column, entries, privatize_column
+from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from dpcore.rewrite.reader import Reader
 
 try:
-    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        OneToOneFeatureMixin,
+        TransformerMixin,
+    )
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
     raise missing("dpcore.sklearn needs the package scikit-learn", "app") from error
@@ -24,6 +33,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+_TOGETHER = 1_000  # texts that are read at a time
 _CONTAINERS = ("default", "pandas")
 
 
@@ -193,6 +203,84 @@ class PrivateText(  # type: ignore[call-arg]
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
+
+
+class CrowdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier of clean texts that learns from private ones: naive Bayes over undone counts.
+
+    Nothing is spent: it reads private texts as they were released, and undoes the noise of the
+    whole crowd (`dpcore.crowd.learning`). A pipeline of `PrivateText` and any classifier learns
+    what private texts look like; this one learns the words, and `predict` reads texts that nobody
+    has made private.
+
+    Args:
+        epsilon: ε with which the texts of `fit` were made.
+        mechanism: that made them: its name, or the mechanism; its noise must be undone for all
+            words at once, as that of k-ary and tem is.
+        lexicon: as for `PrivateText`.
+
+    Attributes:
+        classes_: labels, shape (G,).
+        weights_: `dpcore.crowd.learning.WordWeights`.
+        n_texts_: number of texts of each class, shape (G,).
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        mechanism: str | Mechanism = "k-ary",
+        lexicon: str | Lexicon | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.lexicon = lexicon
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Learn from private texts.
+
+        Args:
+            X: n private texts.
+            y: their labels, of two classes or more, each with two texts at least.
+
+        Raises:
+            ParameterError: the noise cannot be undone, there are not as many labels as texts, or a
+                class has one text only.
+            EpsilonError: ε was not given, or is not admissible.
+        """
+        private = PrivateText(self.epsilon, mechanism=self.mechanism, lexicon=self.lexicon)
+        mechanism, epsilon = private._make(), private._given()
+        texts, labels = entries(X), np.asarray(y)
+        if labels.shape != (len(texts),):
+            raise ParameterError(f"{len(texts):,} texts need as many labels, got {labels.shape}")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        # In the order of the classes, whatever they are called.
+        names = [f"{code:06}" for code in codes.tolist()]
+        tally = Tally(len(mechanism.lexicon))
+        self._reader = Reader(mechanism.lexicon, DEFAULT_TREATMENT)
+        for start in range(0, len(texts), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            documents = self._reader.read([text or "" for text in texts[part]], for_text=False)
+            tally.add(documents.words, documents.offsets, names[part])
+        observed = tally.observed()
+        self.n_texts_ = observed.texts
+        self.weights_ = learn_weights(mechanism, epsilon, observed)
+        return self
+
+    def decision_function(self, X: Any) -> Any:  # noqa: N803
+        """Return the scores of clean texts: shape (n,) for two classes, else (n, G)."""
+        check_is_fitted(self, "weights_")
+        texts = [text or "" for text in entries(X)]
+        documents = self._reader.read(texts, for_text=False)
+        scores = self.weights_.scores(documents.words, documents.offsets)
+        return scores[:, 1] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """Return the class of each clean text."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return self.classes_[(scores > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
 
 
 def _same(kept: object, asked: object) -> bool:

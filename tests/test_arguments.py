@@ -14,8 +14,10 @@ from dpcore.errors import DpcoreError, EpsilonError, ParameterError
 
 LEXICON = dp.lexicon(limit=60)
 TEM = dp.mechanism("tem", LEXICON)
+KARY = dp.mechanism("k-ary", LEXICON)
 MADLIB = dp.mechanism("madlib", LEXICON)
 TEXT = dp.read("the was of", LEXICON)
+MANY = ["the was of", "of the"] * 5
 ODD: dict[str, Any] = {
     "True": True,
     "None": None,
@@ -86,6 +88,24 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "leak: reader": lambda v: dp.leak(TEM, 2, "reads", reader=v, draws=2),
     "leak: draws": lambda v: dp.leak(TEM, 2, draws=v),
     "leak: seed": lambda v: dp.leak(MADLIB, 2, draws=100, seed=v),
+    "count: texts": lambda v: dp.count(v, TEM, 2, ["the"]),
+    "count: mechanism": lambda v: dp.count(MANY, v, 2, ["the"]),
+    "count: epsilon": lambda v: dp.count(MANY, TEM, v, ["the"]),
+    "count: words": lambda v: dp.count(MANY, TEM, 2, v),
+    "count: by": lambda v: dp.count(MANY, TEM, 2, ["the"], by=v),
+    "count: top": lambda v: dp.count(MANY, TEM, 2, top=v),
+    "count: of": lambda v: dp.count(MANY, TEM, 2, ["the"], of=v),
+    "count: level": lambda v: dp.count(MANY, TEM, 2, ["the"], level=v),
+    "count: treatment": lambda v: dp.count(MANY, TEM, 2, ["the"], treatment=v),
+    "plan: mechanism": lambda v: dp.plan(v, texts=100, epsilon=2, words=["the"]),
+    "plan: texts": lambda v: dp.plan(KARY, texts=v, epsilon=2, words=["the"]),
+    "plan: error": lambda v: dp.plan(KARY, error=v, epsilon=2, words=["the"]),
+    "plan: epsilon": lambda v: dp.plan(KARY, texts=100, epsilon=v, words=["the"]),
+    "plan: leakage": lambda v: dp.plan(KARY, texts=100, leakage=v, words=["the"]),
+    "plan: words": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=v),
+    "plan: share": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], share=v),
+    "plan: level": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], level=v),
+    "plan: stranger": lambda v: dp.plan(KARY, texts=100, epsilon=2, words=["the"], stranger=v),
     "meter: lexicon": lambda v: dp.meter(v, 1),
     "meter: epsilon": lambda v: dp.meter(LEXICON, v),
     "meter: prior": lambda v: dp.meter(LEXICON, 1, v),

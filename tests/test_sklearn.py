@@ -19,7 +19,7 @@ import dpcore
 from dpcore.errors import EpsilonError, ParameterError, TextError, UnknownMechanismError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.documents import map_batch, privatize_column
-from dpcore.sklearn import PrivateText
+from dpcore.sklearn import CrowdClassifier, PrivateText
 
 LEXICON = Lexicon(
     "small", ("the", "film", "was", "good", "bad", "plot", "actor"), np.eye(7, dtype=np.float32) * 9
@@ -321,3 +321,27 @@ def test_a_mechanism_is_one(mechanism: Any) -> None:
     ):
         with pytest.raises(ParameterError, match="a mechanism is needed, as dp"):
             door()
+
+
+def test_a_classifier_of_clean_texts_learns_from_private_ones() -> None:
+    texts = ["good film good", "bad film bad"] * 400
+    labels = np.array(["praise", "blame"] * 400)
+    private = PrivateText(8.5, mechanism="k-ary").fit_transform(texts)
+    learned = CrowdClassifier(8.5).fit(private, labels)
+    assert learned.classes_.tolist() == ["blame", "praise"]
+    assert learned.predict(["a good one", "a bad one"]).tolist() == ["praise", "blame"]
+    assert learned.score(["good good", "bad bad"], ["praise", "blame"]) == 1.0
+    three = CrowdClassifier(8.5).fit(private, np.repeat(["a", "b", "c", "d"], 200))
+    assert three.decision_function(["good"]).shape == (1, 4)
+    assert clone(learned).get_params() == learned.get_params()
+
+
+def test_a_classifier_refuses_what_it_cannot_learn_from() -> None:
+    with pytest.raises(EpsilonError):
+        CrowdClassifier().fit(["good", "bad"], ["a", "b"])
+    with pytest.raises(ParameterError, match="as many labels"):
+        CrowdClassifier(8.0).fit(["good", "bad"], ["a"])
+    with pytest.raises(ParameterError, match="one text"):
+        CrowdClassifier(8.0).fit(["good", "bad"], ["a", "b"])
+    with pytest.raises(ParameterError, match="no exact law"):
+        CrowdClassifier(8.0, mechanism="madlib").fit(["good"] * 4, ["a", "a", "b", "b"])

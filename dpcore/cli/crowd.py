@@ -1,4 +1,4 @@
-"""Command `count`: what private texts say together."""
+"""Commands `count` and `plan`: what private texts say together, and how many it takes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from click import Choice, argument, option
 
-from dpcore.cli import flags
-from dpcore.cli.construction import load_lexicon
+from dpcore.attack.leak import COUNTS, STRANGERS
+from dpcore.cli import fields, flags
+from dpcore.cli.construction import build_mechanism, load_lexicon
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command, one_of
 from dpcore.crowd import queries as asking
@@ -16,6 +17,8 @@ from dpcore.crowd.check import check_law
 from dpcore.crowd.comparison import Comparison, compare
 from dpcore.crowd.counting import Texts, counted, open_copy
 from dpcore.crowd.estimates import FOR, LEVEL, TEXTS, Estimates, Tally
+from dpcore.crowd.planner import LEVEL as PLANNED_LEVEL
+from dpcore.crowd.planner import WORDS_PER_TEXT, Plan, countable, plan
 from dpcore.crowd.queries import Queries
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -81,10 +84,7 @@ def count_command(options: Options) -> Answer:
 
 def _asked(lexicon: Lexicon, options: Options) -> Queries | None:
     if options.words is not None:
-        words = [word.strip() for word in options.words if word.strip()]
-        if not words:
-            raise ParameterError("--words names no word: say them with commas between")
-        return asking.of_words(lexicon, words)
+        return asking.of_words(lexicon, _words(options.words) or [])
     if options.list is not None:
         return _of_file(lexicon, options.list)
     if options.kinds:
@@ -116,11 +116,13 @@ def _checked(texts: Texts, progress: Progress) -> Answer:
 
 
 def _lines(estimates: Estimates, comparison: Comparison | None) -> list[str]:
-    if comparison is not None and estimates.top is not None:
+    if comparison is not None and estimates.hypotheses is not None:
         rows = [_difference(row.to_dict()) for row in comparison.found]
+        shown = len({row.query for row in comparison.rows})
         said = (
-            f"{len(rows):,} words differ, of {comparison.hypotheses:,} compared; of such words one "
-            "in twenty differs by chance"
+            f"{len({row.query for row in comparison.found}):,} of the {shown:,} clearest words "
+            f"differ, {comparison.hypotheses:,} compared; of such words one in twenty differs by "
+            "chance"
         )
         return [said, *(table(_DIFFERENCES, rows) if rows else ())]
     shown = [row.to_dict() for row in estimates.rows]
@@ -158,4 +160,104 @@ def _notes(estimates: Estimates) -> list[str]:
         )
     if len(estimates.undone.queries) == MAX_QUERIES:
         notes.append(f"At most {MAX_QUERIES:,} things are counted at a time.")
+    return notes
+
+
+# The command `plan`: of texts, leakage and error two are given, and the third is computed.
+
+_PLANNED = (
+    "{query:<24|counted} {share:>12|per million} {error:>10|error} {texts:>14|texts} "
+    "{least_share:>16|from per million} {above_bound:>12|above bound}"
+)
+
+
+@command("plan")
+@flags.one_mechanism
+@option("--epsilon", help="ε of each word")
+@option(
+    "--leak", "leakage", type=float, metavar="SHARE",
+    help="in place of --epsilon: the share of words that the stranger guesses",
+)  # fmt: skip
+@flags.number("--texts", None, "number of texts")
+@option(
+    "--error", type=float, metavar="SHARE",
+    help="half the width of every interval, as a share of the count: 0.1 is 10 %",
+)  # fmt: skip
+@option(
+    "--words", type=flags.names, metavar="A,B,C",
+    help="words to count  [default: those of the ranks 100, 1,000 and 10,000]",
+)  # fmt: skip
+@option(
+    "--share", type=float, metavar="SHARE",
+    help="share of each of them among all words of the texts  [default: that of the language]",
+)  # fmt: skip
+@option(
+    "--words-per-text", type=float, default=WORDS_PER_TEXT, help="words of a text that are changed"
+)
+@option("--level", default=PLANNED_LEVEL, help="coverage of each interval by itself")
+@option(
+    "--stranger", default=COUNTS, metavar="WHO",
+    help=f"who guesses: {', '.join(STRANGERS)}, or a list such as monday=0.5,garage=0.5",
+)  # fmt: skip
+@option("--countable", is_flag=True, help="say how many words of the lexicon can be counted, too")
+def plan_command(options: Options) -> Answer:
+    """Compute the number of texts, the ε or the error of a count from the other two.
+
+    Give two of --texts, --error, and --epsilon or --leak. The error is that of the noise.
+    """
+    mechanism = build_mechanism(options)
+    shared = fields.some(options, "words_per_text level stranger progress")
+    given = fields.some(options, "texts error epsilon leakage share")
+    planned = plan(mechanism, words=_words(options.words), **given, **shared)
+    result = planned.to_dict() | fields.of_settings(mechanism)
+    lines = [planned.sentence, "", *table(_PLANNED, [_planned(row) for row in result["rows"]])]
+    if options.countable:
+        if planned.texts is None:
+            raise ParameterError("no number of texts is enough: give --texts for --countable")
+        found = countable(
+            mechanism, texts=planned.texts, error=planned.error, epsilon=planned.epsilon, **shared
+        ).to_dict()
+        result["countable"] = {name: found[name] for name in ("share", "words", "judged")}
+        lines += ["", f"So can be counted: {found['words']:,} words of the lexicon."]
+    return Answer(result | fields.of_lexicon(mechanism.lexicon), lines, _plan_notes(planned))
+
+
+def _words(named: list[str] | None) -> list[str] | None:
+    if named is None:
+        return None
+    words = [word.strip() for word in named if word.strip()]
+    if not words:
+        raise ParameterError("--words names no word: say them with commas between")
+    return words
+
+
+def _planned(row: dict[str, Any]) -> dict[str, Any]:
+    def said(value: float | None, form: str, factor: float = 1.0, unit: str = "") -> str:
+        return "none" if value is None else f"{factor * value:{form}}{unit}"
+
+    return {
+        "query": row["query"],
+        "share": said(row["share"], ",.1f", 1e6),
+        "error": said(row["error"], ".3g", 100.0, " %"),
+        "texts": said(row["texts"], ",.0f"),
+        "least_share": said(row["least_share"], ",.1f", 1e6),
+        "above_bound": said(row["above_bound"], ",.1f"),
+    }
+
+
+def _plan_notes(planned: Plan) -> list[str]:
+    notes = [
+        "Error: half the width of an interval for these texts over the count. Texts: how many it "
+        "takes for the error of the plan. From: the share of all words from which on it is met."
+    ]
+    if any(row.above_bound is not None for row in planned.rows):
+        notes.append(
+            "Above bound: the variance over the least that any mechanism with this local ε could "
+            "have, if it served this one count alone."
+        )
+    if planned.above_bound is not None:
+        notes.append(
+            f"Over all words, equally common, the mean variance is {planned.above_bound:.3g} times "
+            "the least of any mechanism with this local ε."
+        )
     return notes

@@ -31,6 +31,7 @@ COMMANDS = Commands(
         "redact": ("texts", "Black out personal data as ordinary redactors do."),
         "privatize": ("privatize", "Make a private copy of a corpus."),
         "count": ("crowd", "Estimate from private texts how often words were in the originals."),
+        "plan": ("crowd", "Plan a count: how many texts, which leakage, which error."),
         "deniability": ("words", "Measure Nw and Sw: how deniable words are."),
         "solve": ("words", "Find the ε that meets a target or matches another mechanism."),
         "meter": ("mechanisms", "Bound the leakage and the distance of any mechanism at ε."),

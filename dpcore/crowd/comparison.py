@@ -18,11 +18,13 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.crowd.estimates import POPULATION, Estimates, Observed, sums_of
+from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 RATE = 0.05
 """Share of false discoveries among those that are called different."""
@@ -119,6 +121,31 @@ class Comparison:
 
         return pd.DataFrame([row.to_dict() for row in self.rows])
 
+    def figure(self, group: str | None = None) -> go.Figure:
+        """Draw the differences of one group: how large, and how sure.
+
+        Args:
+            group: the group; the first that is compared if it is not given.
+        """
+        from dpcore.plots.crowd import volcano
+
+        names = sorted({row.group for row in self.rows})
+        wanted = group if group is not None else names[0]
+        if wanted not in names:
+            raise ParameterError(f"there is no group {wanted[:40]!r}")
+        return volcano([row.to_dict() for row in self.rows if row.group == wanted])
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table, shares of 1,000 words."""
+        return table(
+            ("query", "group", "compared with", "of 1,000", "there", "z", "differs"),
+            [
+                (row.query, row.group, row.rest, 1000 * row.share, 1000 * row.other, row.z,
+                 "yes" if row.differs else "no")
+                for row in self.rows
+            ],
+        )  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
@@ -164,18 +191,19 @@ def compare(estimates: Estimates) -> Comparison:
         for j, name in enumerate(names):
             labels.append((name, observed.groups[own], rest))
             found.append((share[j], other[j], math.sqrt(variance[j]), bias[j], freedom))
-    table = np.array(found)
-    difference, error, bias = table[:, 0] - table[:, 1], table[:, 2], table[:, 3]
+    numbers = np.array(found)
+    difference, error, bias = numbers[:, 0] - numbers[:, 1], numbers[:, 2], numbers[:, 3]
     beyond = np.maximum(np.abs(difference) - bias, 0.0)
     z = np.divide(beyond, error, out=np.where(beyond > 0, math.inf, 0.0), where=error > 0)
-    p = _tails(z, table[:, 4])
+    p = _tails(z, numbers[:, 4])
     hypotheses = max(len(p), (estimates.hypotheses or 0) * len(pairs))
     q = _adjusted(p, hypotheses)
     chosen = int((q <= RATE).sum())
     # Those that are chosen get the level of the false coverage rate, the others the plain one.
     level = np.where(q <= RATE, 1.0 - RATE * max(chosen, 1) / hypotheses, estimates.level)
     width = (
-        np.array([_quantile(f, v) for f, v in zip(table[:, 4], level, strict=True)]) * error + bias
+        np.array([_quantile(f, v) for f, v in zip(numbers[:, 4], level, strict=True)]) * error
+        + bias
     )
     order = np.lexsort((-z, q))
     rows = [
@@ -183,8 +211,8 @@ def compare(estimates: Estimates) -> Comparison:
             query=labels[i][0],
             group=labels[i][1],
             rest=labels[i][2],
-            share=float(table[i, 0]),
-            other=float(table[i, 1]),
+            share=float(numbers[i, 0]),
+            other=float(numbers[i, 1]),
             difference=float(difference[i]),
             low=float(difference[i] - width[i]),
             high=float(difference[i] + width[i]),
@@ -194,8 +222,7 @@ def compare(estimates: Estimates) -> Comparison:
         )
         for i in order.tolist()
     ]
-    top = estimates.top
-    return Comparison(estimates.of, hypotheses, tuple(rows if top is None else rows[:top]))
+    return Comparison(estimates.of, hypotheses, tuple(rows))
 
 
 def _tails(z: FloatArray, freedom: FloatArray) -> FloatArray:
@@ -233,7 +260,7 @@ class Trend:
 
     Attributes:
         query: what is counted.
-        start: share on the line at the first group.
+        start: share on the line at the first place.
         slope: change of the share for one step, or for one unit where the groups are numbers.
         low: lower end of the interval of the slope.
         high: upper end.
@@ -281,7 +308,7 @@ def trends(estimates: Estimates) -> list[Trend]:
     p = _tails(np.abs(slope) / error, np.full(slope.size, math.inf))
     q = _adjusted(p, p.size)
     width = _quantile(math.inf, estimates.level) * error
-    start = mean + slope * (x[0] - middle)
+    start = mean + slope * (x.min() - middle)
     columns = (start, slope, slope - width, slope + width, p, q)
     return [
         Trend(name, *(float(column[j]) for column in columns))
@@ -367,4 +394,29 @@ def mean_distance(estimates: Estimates, first: str, second: str) -> Distance:
     width = _quantile(math.inf, estimates.level) * math.sqrt(variance)
     return Distance(
         (first, second), squared, max(squared - width, 0.0), max(squared + width, 0.0), noise
+    )
+
+
+def trend_figure(estimates: Estimates, query: str) -> go.Figure:
+    """Draw one query over ordered groups, with the line of `trends`.
+
+    Args:
+        estimates: of the query in three groups at least.
+        query: its name.
+
+    Raises:
+        ParameterError: there is no such query, or as `trends`.
+    """
+    from dpcore.plots.crowd import trend_line
+
+    fitted = {trend.query: trend for trend in trends(estimates)}
+    if query not in fitted:
+        raise ParameterError(f"there is no query {query[:40]!r}")
+    x = places(estimates.observed.groups)
+    order = np.argsort(x, kind="stable")
+    own = [row for row in estimates.rows if row.query == query]
+    shares = [(row.estimate / row.words, row.low / row.words, row.high / row.words) for row in own]
+    line = (fitted[query].start, fitted[query].slope)
+    return trend_line(
+        [own[i].group for i in order], x[order].tolist(), [shares[i] for i in order], line, query
     )

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.arguments import a_whole
+from dpcore.arguments import a_kind, a_name, a_real, a_whole
 from dpcore.arrays import BoolArray, IntArray
 from dpcore.crowd import queries as asking
-from dpcore.crowd.comparison import candidates
+from dpcore.crowd.comparison import candidates, compare
 from dpcore.crowd.estimates import (
     FOR,
     LEVEL,
@@ -25,7 +25,7 @@ from dpcore.crowd.estimates import (
 )
 from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
-from dpcore.crowd.undo import undo
+from dpcore.crowd.undo import Undone, undo
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import FIELDS
 from dpcore.lexicon.lexicon import Lexicon
@@ -117,9 +117,10 @@ def count(
     """
     check_mechanism(mechanism)
     column = entries(texts)
-    labels = None if by is None else [str(label) for label in by]
-    if labels is not None and len(labels) != len(column):
-        raise ParameterError(f"{len(column):,} texts need as many labels, got {len(labels):,}")
+    if not all(text is None or isinstance(text, str) for text in column):
+        raise ParameterError("texts are a list of strings; one of them is something else")
+    labels = None if by is None else _labels(by, len(column))
+    treatment = a_kind(treatment, Treatment, "treatment is a `dpcore.rewrite.policy.Treatment`")
     reader = Reader(mechanism.lexicon, treatment)
 
     def batches() -> Iterator[Batch]:
@@ -142,7 +143,23 @@ def count(
 def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:
     if words is None or isinstance(words, Queries):
         return words
-    return asking.of_words(lexicon, [words] if isinstance(words, str) else list(words))
+    names: list[Any]
+    try:
+        names = [words] if isinstance(words, str) else list(words)
+    except TypeError:
+        names = [None]
+    if isinstance(words, bytes | dict) or not all(isinstance(name, str) for name in names):
+        raise ParameterError("words are one word, several, or queries of dpcore.crowd.queries")
+    return asking.of_words(lexicon, names)
+
+
+def _labels(by: Any, count: int) -> list[str]:
+    """Return a label for each text, as text."""
+    single = isinstance(by, str | bytes | dict) or not hasattr(by, "__len__")
+    labels = [] if single or np.ndim(by) != 1 else [str(label) for label in by]
+    if len(labels) != count:
+        raise ParameterError(f"{count:,} texts need a list of as many labels, got {len(labels):,}")
+    return labels
 
 
 def counted(
@@ -162,8 +179,9 @@ def counted(
     """
     if (asked is None) == (top is None):
         raise ParameterError("say what is counted: words, or the number of words for top")
-    if of not in FOR:
+    if a_name(of, "of") not in FOR:
         raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
+    level = a_real(level, "level")
     if not 0.5 <= level < 1:
         raise ParameterError(f"a level is at least .5 and below 1, got {level}")
     mechanism, lexicon = texts.mechanism, texts.mechanism.lexicon
@@ -183,12 +201,28 @@ def counted(
     undone = undo(
         mechanism, texts.epsilon, asked, total, used=texts.used, progress=progress
     )  # fmt: skip
+    if observed is not None and texts.grouped and top is not None:
+        undone = _clearest(texts, observed, undone, hypotheses, top)
     if observed is None or of == POPULATION:
         sums = undone if of == POPULATION else None
         observed = texts.tally(Tally(len(lexicon), sums, texts.used))
     return Estimates(
-        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses, top
+        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses
     )
+
+
+def _clearest(
+    texts: Texts, observed: Observed, undone: Undone, hypotheses: int | None, top: int
+) -> Undone:
+    """Keep the queries that differ most clearly, by what the mechanism adds alone."""
+    if len(observed.groups) < 2:
+        return undone.only(np.arange(min(top, len(undone.queries))))
+    found = Estimates(
+        texts.mechanism.short, texts.epsilon, TEXTS, LEVEL, True, observed, undone, hypotheses
+    )
+    names = list(dict.fromkeys(row.query for row in compare(found).rows))[:top]
+    places = {name: place for place, name in enumerate(undone.queries.names)}
+    return undone.only(np.array([places[name] for name in names]))
 
 
 def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:

@@ -1,4 +1,4 @@
-"""What is counted in private texts: outputs by group, estimates and their intervals.
+"""Estimates from private texts: outputs by group, sums over the words, and their intervals.
 
 With h from `dpcore.crowd.undo` the estimate of Σ g(w_i) is Ĝ = Σ h(y_i). It has two intervals, for
 two questions:
@@ -25,12 +25,14 @@ import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.undo import Undone
+from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import student_quantile
 from dpcore.limits import MAX_CROWD_GROUPS
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 TEXTS, POPULATION = "texts", "population"
 FOR = (TEXTS, POPULATION)
@@ -332,7 +334,6 @@ class Estimates:
         undone: the functions of outputs.
         hypotheses: number of words that could have been asked, where they were chosen by their
             outputs; None where they were named.
-        top: number of rows that were wanted of these; None where they were named.
     """
 
     mechanism: str
@@ -343,7 +344,6 @@ class Estimates:
     observed: Observed = field(repr=False)
     undone: Undone = field(repr=False)
     hypotheses: int | None = None
-    top: int | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -375,6 +375,18 @@ class Estimates:
         import pandas as pd
 
         return pd.DataFrame([row.to_dict() for row in self.rows])
+
+    def figure(self) -> go.Figure:
+        """Draw the estimates with their intervals."""
+        from dpcore.plots.crowd import dots
+
+        return dots([row.to_dict() for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table."""
+        columns = ("query", "group", "words", "estimate", "low", "high", "method")
+        rows = [row.to_dict() for row in self.rows]
+        return table(columns, [[row[name] for name in columns] for row in rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -78,10 +78,17 @@ class Queries:
     def parts(self, count: int) -> Iterator[Queries]:
         """Yield the queries in groups of at most `count`, all of one kind."""
         for start in range(0, len(self), count):
-            stop = start + count
-            yield Queries(
-                self.names[start:stop], self.size, self.places[start:stop], self.numbers[start:stop]
-            )
+            yield self.only(np.arange(start, min(start + count, len(self))))
+
+    def only(self, columns: IntArray) -> Queries:
+        """Return some of the queries, in this order."""
+        some = columns.tolist()
+        return Queries(
+            tuple(self.names[i] for i in some),
+            self.size,
+            tuple(self.places[i] for i in some),
+            tuple(self.numbers[i] for i in some),
+        )
 
     def and_then(self, others: Queries) -> Queries:
         """Return these queries and others over the same lexicon."""

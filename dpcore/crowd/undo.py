@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.arrays import BoolArray, FloatArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
 from dpcore.crowd.operators import Operator, check_countable, operator_of
 from dpcore.crowd.queries import Queries
@@ -65,6 +65,17 @@ class Undone:
     squares: NDArray[np.float32] | None
     worst: FloatArray
     outputs: FloatArray
+
+    def only(self, columns: IntArray) -> Undone:
+        """Return the same for some of the queries, in this order."""
+        return Undone(
+            self.queries.only(columns),
+            self.values[:, columns],
+            self.over[:, columns],
+            None if self.squares is None else self.squares[:, columns],
+            self.worst[columns],
+            self.outputs,
+        )
 
     @property
     def unbiased(self) -> BoolArray:
@@ -218,7 +229,7 @@ def _solve(
     """Return h of the step with the least expected error, for each query by itself."""
     weights = operator.weights
     if weights is not None and np.all(weights[used] > 0):
-        steps = _residuals(operator, wanted, used, progress)
+        steps = residual_steps(operator, wanted, used, progress)
     else:
         steps = _least_squares(operator, wanted, frequency, outputs, used, progress)
     best = np.zeros_like(wanted)
@@ -245,7 +256,7 @@ Steps = Iterator[tuple[FloatArray, FloatArray]]
 """Yields h and P h − g after each step, shape (n, m) each."""
 
 
-def _residuals(
+def residual_steps(
     operator: Operator, wanted: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""

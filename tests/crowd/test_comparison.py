@@ -38,9 +38,7 @@ def outputs_of(rng: np.random.Generator, counts: IntArray) -> IntArray:
     return np.asarray(stay + rng.multinomial(counts.sum() - stay.sum(), np.full(N, 1 / N)))
 
 
-def drawn(
-    rng: np.random.Generator, shares: list[FloatArray], size: int, **more: int
-) -> Estimates:
+def drawn(rng: np.random.Generator, shares: list[FloatArray], size: int, **more: int) -> Estimates:
     """Estimates of all words in groups with these shares of words."""
     mechanism = create("k-ary", SMALL)
     counts = [rng.multinomial(size, share) for share in shares]
@@ -119,8 +117,6 @@ def test_words_that_were_not_looked_at_are_hypotheses_too() -> None:
     many = compare(drawn(np.random.default_rng(4), [share] * 2, 3_000, hypotheses=10_000))
     assert many.hypotheses == 10_000
     assert many.rows[0].q >= few.rows[0].q
-    top = compare(drawn(np.random.default_rng(4), [share] * 2, 3_000, hypotheses=10_000, top=5))
-    assert len(top.rows) == 5
 
 
 def test_candidates_are_the_commonest_or_those_that_differ_most() -> None:
@@ -147,7 +143,8 @@ def test_a_trend_is_the_slope_and_its_interval_holds() -> None:
         slope = np.polyfit(np.arange(5), [share[6] for share in shares], 1)[0]
         held += trend.low - 0.001 <= slope <= trend.high + 0.001
     assert held >= 90
-    assert trend.q < RATE and trend.slope > 0
+    assert trend.q < RATE
+    assert trend.slope > 0
     with pytest.raises(ParameterError, match="three groups"):
         trends(drawn(rng, shares[:2], 1_000))
 

@@ -140,7 +140,8 @@ def rows_of(name: str, epsilon: float, size: int, **settings: object) -> Estimat
 def test_rows_stay_within_what_is_possible_and_say_how_they_were_made() -> None:
     first, second = rows_of("k-ary", 3.0, 2_000).rows
     assert first.method == second.method == UNBIASED
-    assert 0 <= first.low <= first.high <= 2_000 and 0 <= second.low <= second.high
+    assert 0 <= first.low <= first.high <= 2_000
+    assert 0 <= second.low <= second.high
     assert abs(first.estimate - 2_000) < 5 * first.error + 1
     assert first.to_dict()["estimate"] == first.estimate
 
@@ -149,7 +150,8 @@ def test_an_inverse_that_explodes_says_so() -> None:
     """At a tiny ε the outputs say nothing: no number of a thousand million is printed."""
     for row in rows_of("k-ary", 1e-6, 2_000).rows:
         assert row.method == UNKNOWN
-        assert math.isnan(row.estimate) and (row.low, row.high) == (0.0, 2_000.0)
+        assert math.isnan(row.estimate)
+        assert (row.low, row.high) == (0.0, 2_000.0)
         assert row.to_dict()["estimate"] is None
     methods = {row.method for row in rows_of("neighbour-response", 4.0, 2_000, k=3).rows}
     assert methods <= {UNBIASED, BIASED, UNKNOWN}

@@ -14,7 +14,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import SMALL, make, typical
 
-COUNTABLE = (
+COUNTABLE: tuple[tuple[str, dict[str, object]], ...] = (
     ("tem", {}), ("tem-calibrated", {}), ("optimal", {}), ("budget", {}), ("k-ary", {}),
     ("neighbour-response", {"k": 3}), ("santext", {}), ("santext", {"metric": "angular"}),
     ("santext-plus", {}), ("custext", {}), ("custext", {"form": "drawn"}), ("diffractor", {}),
@@ -64,7 +64,9 @@ def test_the_mean_of_h_is_the_query_up_to_what_is_stated(
     assert undone.unbiased.tolist() == (undone.worst <= EXACT).tolist()
 
 
-@pytest.mark.parametrize(("name", "settings"), COUNTABLE)
+@pytest.mark.parametrize(
+    ("name", "settings"), [row for row in COUNTABLE if row[1].get("form") is None]
+)
 def test_the_variance_is_estimated_without_bias(name: str, settings: dict[str, object]) -> None:
     channel, asked, undone = solved(name, settings)
     h, g = undone.values.astype(float), asked.matrix()
@@ -72,8 +74,7 @@ def test_the_variance_is_estimated_without_bias(name: str, settings: dict[str, o
     assert undone.squares is not None
     estimated = channel @ (h**2 - undone.squares.astype(float))
     good = undone.unbiased
-    if not good.any():
-        pytest.skip("no query has an unbiased answer here")
+    assert good.any()
     np.testing.assert_allclose(estimated[:, good], exact[:, good], atol=2e-4 * np.abs(g).max() ** 2)
 
 

@@ -1,0 +1,63 @@
+"""Figures of a crowd: every number is that of its row, and texts of a file are no markup."""
+
+import numpy as np
+import pytest
+
+from dpcore.crowd.comparison import compare, trend_figure
+from dpcore.crowd.estimates import TEXTS, Estimates, Observed
+from dpcore.crowd.queries import of_indices
+from dpcore.crowd.undo import undo
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.registry import create
+from tests.mechanisms.contract import SMALL
+
+N = len(SMALL)
+
+
+@pytest.fixture
+def estimates(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Estimates:
+    monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
+    mechanism = create("k-ary", SMALL)
+    rng = np.random.default_rng(0)
+    words = [rng.integers(N, size=4_000), np.zeros(4_000, dtype=int), rng.integers(9, size=4_000)]
+    outputs = [np.bincount(mechanism.sample(rng, w, 4.0), minlength=N) for w in words]
+    seen = Observed(("1", "2", "<b>3"), np.array([9, 9, 9]), np.array(outputs))
+    undone = undo(mechanism, 4.0, of_indices(SMALL, np.arange(4)), 4_000)
+    return Estimates("k-ary", 4.0, TEXTS, 0.95, True, seen, undone)
+
+
+def test_dots_are_the_estimates_and_their_intervals(estimates: Estimates) -> None:
+    figure = estimates.figure()
+    rows = estimates.rows
+    assert len(figure.data) == 3
+    first = [row for row in rows if row.group == "1"]
+    for x, plus, minus, row in zip(
+        figure.data[0].x, figure.data[0].error_x.array, figure.data[0].error_x.arrayminus, first,
+        strict=True,
+    ):  # fmt: skip
+        assert (x + plus, x - minus) == pytest.approx((row.high, row.low))
+    assert figure.data[2].name == "&lt;b&gt;3"
+    assert "&lt;b&gt;3" in estimates._repr_html_()
+    assert "<b>3" not in estimates._repr_html_()
+
+
+def test_a_volcano_has_what_differs_and_what_does_not(estimates: Estimates) -> None:
+    comparison = compare(estimates)
+    figure = comparison.figure("2")
+    rows = [row for row in comparison.rows if row.group == "2"]
+    assert len(figure.data[0].x) == sum(row.differs for row in rows)
+    assert len(figure.data[1].x) == sum(not row.differs for row in rows)
+    assert "w0" in figure.data[0].text
+    assert "differs" in comparison._repr_html_()
+    with pytest.raises(ParameterError, match="no group"):
+        comparison.figure("4")
+
+
+def test_a_trend_lies_among_its_shares(estimates: Estimates) -> None:
+    figure = trend_figure(estimates, "w0")
+    assert list(figure.data[1].y) == pytest.approx(
+        [1000 * row.estimate / row.words for row in estimates.rows if row.query == "w0"]
+    )
+    assert len(figure.data[0].x) == 3
+    with pytest.raises(ParameterError, match="no query"):
+        trend_figure(estimates, "w30")
