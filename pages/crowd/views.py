@@ -115,7 +115,9 @@ def _computed_view(scene: CrowdScene) -> None:
         )
     )
     st.markdown(say("**For a private copy of your own**, with a column `label` that was kept:"))
-    show_line(command_line(*"count PRIVATE.csv --record PRIVATE.json --by label --top 20".split()))
+    show_line(
+        command_line(*"count private.csv --record private.csv.run.json --by label --top 20".split())
+    )
 
 
 def _one_view() -> None:

@@ -59,6 +59,19 @@ def test_the_dials_move_all_without_the_server_and_the_link_follows(
     assert f"more in praise: {shown[0]}, " in label
 
 
+def test_what_is_said_below_follows_the_dials(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/crowd")
+    page.get_by_text("Take it with you").click()
+    cell = page.locator("code").filter(has_text="told_apart")
+    expect(cell).to_contain_text("released(texts, law, 10000, 2024, '0.1')")
+    for name in (GUESSED, TEXTS):
+        page.get_by_role("slider", name=name).focus()
+        page.keyboard.press("End")
+        wait_idle(page)
+    expect(cell).to_contain_text("released(texts, law, 49582, 2024, '0.5')")
+    expect(page.locator(".crowd .finding")).to_contain_text("49,582 texts")
+
+
 def test_rows_are_in_the_places_of_their_numbers(app_url: str, page: Page) -> None:
     """A word that is more common in the first group is right of the line, the other left."""
     page.emulate_media(reduced_motion="reduce")
