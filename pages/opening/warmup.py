@@ -45,6 +45,7 @@ def warm() -> None:
 
         # Modules of other pages are imported here too, so that they are frozen with the rest.
         give_way()
+        import pages.crowd.views
         import pages.deniability.board
         import pages.papers.experiments
         import pages.release.board
@@ -82,6 +83,7 @@ def _draw_all(bench: Bench) -> None:
 
 def _look_ahead() -> None:
     """Start background work for the first views of other pages."""
+    from pages.crowd import scene as crowd
     from pages.deniability import curves
     from pages.papers import experiments
     from pages.robustness import views
@@ -91,7 +93,7 @@ def _look_ahead() -> None:
     try:
         words = catalogued("default")
         # In the order in which visitors are likely to come.
-        pages = (scene, curves, measuring, views, experiments)
+        pages = (scene, crowd, curves, measuring, views, experiments)
         jobs = [job for page in pages for job in page.ahead(words)]
     except DpcoreError:
         return  # as above

@@ -56,6 +56,12 @@ CONTENTS = (
         folded=True,
     ),
     Content(
+        later("Crowd"),
+        "crowd",
+        later("What do many private texts say together, when no one can read any of them?"),
+        folded=True,
+    ),
+    Content(
         later("Words"),
         "words",
         later("What does the same ε mean for a word in a crowd, and for a lonely one?"),

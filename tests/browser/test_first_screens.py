@@ -17,6 +17,7 @@ PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch":
 PICTURES = {
     "start": ".changing .sentence",
     "tradeoff": ".board figure svg",
+    "crowd": ".crowd figure svg",
     "words": ".panes svg",
     "attacker": ".st-key-attack_card",
     "rewrite": ".grid .row",

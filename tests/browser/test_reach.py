@@ -32,6 +32,8 @@ VIEWS = {
     "rewrite": ("One word: strip and odds", "100 draws"),
     "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
     "tradeoff?learned=auc&level=20": (),
+    "crowd?part=In+numbers": ("What it tells about one", "How is this computed?"),
+    "crowd?crowd=agnews&group=1&guessed=33&texts=all": (),
     "lesson?step=names&explain=true&large=true": (),
     "lesson?step=draw": (),
     "lesson?step=crowd": (),
@@ -201,7 +203,7 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
 
 
 OFTEN = ("", "tradeoff", "words", "release", "robustness")
-SELDOM = ("rewrite", "attacker", "papers", "lesson", "deniability")
+SELDOM = ("rewrite", "crowd", "attacker", "papers", "lesson", "deniability")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,254 @@
+"""Outputs drawn from word counts, and the words that tell two groups of texts apart.
+
+How often each output occurs depends on the texts of a group through their word counts alone, so
+that outputs are drawn from the counts: first the words of a subsample of the texts, then, for each
+word, what the mechanism makes of all its occurrences.
+
+For k-ary randomised response, p on the word itself and q on each other, the function of outputs
+whose mean is the number of occurrences of w has a closed form (`docs/crowd.md`), so that all words
+are compared at once: the estimate is (o_w − N·q)/(p − q) for o_w outputs w of N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.crowd.bundled import Crowd
+from dpcore.crowd.comparison import RATE
+from dpcore.errors import ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
+from dpcore.noise.streams import generator
+from dpcore.rewrite.languages.known import rules_of
+
+_ROWS = 4_000_000  # draws of one multinomial call, to bound memory
+
+
+def sample_words(counts: IntArray, share: float, rng: np.random.Generator) -> IntArray:
+    """Draw a share of the words of a group, without replacement.
+
+    Args:
+        counts: occurrences of each word, shape (n,).
+        share: of all words; at 1 the counts themselves are returned.
+        rng: source of randomness.
+
+    Raises:
+        ParameterError: the share is not in (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise ParameterError(f"a share of the words is above 0 and at most 1, got {share}")
+    if share == 1:
+        return counts
+    number = round(share * int(counts.sum()))
+    drawn = rng.multivariate_hypergeometric(counts, number, method="marginals")
+    return np.asarray(drawn, dtype=np.int64)
+
+
+def draw_outputs(law: SparseLaw, counts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw how often each output occurs, exactly.
+
+    A law b_y + e(w, y) with e ≥ 0 is a mixture: with probability Σe(w, ·) one of the exceptions of
+    w, else an output that does not depend on w.
+
+    Args:
+        law: of the mechanism at one ε.
+        counts: occurrences of each word, shape (n,).
+        rng: source of randomness.
+
+    Returns:
+        Occurrences of each output, shape (n,).
+
+    Raises:
+        ParameterError: an exception is less likely than an output that is none.
+    """
+    if not np.all(law.excess >= 0):
+        raise ParameterError("outputs are drawn from a law whose exceptions are all more likely")
+    n = law.base.size
+    order = np.argsort(law.words, kind="stable")
+    words, outputs, excess = law.words[order], law.outputs[order], law.excess[order]
+    mass = np.bincount(words, excess, n)
+    exceptional = rng.binomial(counts, np.minimum(mass, 1.0))
+    total = int(counts.sum() - exceptional.sum())
+    drawn = np.asarray(rng.multinomial(total, law.base / law.base.sum()), dtype=np.int64)
+    # Words with as many exceptions each are drawn together; one exception needs no draw.
+    sizes = np.bincount(words, minlength=n)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        every = np.flatnonzero((sizes == size) & (exceptional > 0))
+        for part in np.array_split(every, max(1, every.size * size // _ROWS)):
+            places = starts[part, None] + np.arange(size)
+            came = exceptional[part, None]
+            if size > 1:
+                chances = excess[places] / excess[places].sum(axis=1, keepdims=True)
+                came = rng.multinomial(exceptional[part], chances)
+            drawn += np.bincount(outputs[places].ravel(), came.ravel(), n).astype(np.int64)
+    return drawn
+
+
+def released(crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str | int) -> IntArray:
+    """Draw the outputs of a subsample of the texts of a crowd.
+
+    Args:
+        crowd: word counts of all its texts; each group gives the same share of them.
+        law: of the mechanism at one ε.
+        texts: number of texts, at most all of them.
+        seed: seed of the draw.
+        key: names of the setting; different ones are independent.
+
+    Returns:
+        How often each output occurs in each group, shape (G, n).
+
+    Raises:
+        ParameterError: there are fewer texts.
+    """
+    share = texts / int(crowd.texts.sum())
+    rows = []
+    for group, counts in zip(crowd.groups, crowd.counts, strict=True):
+        rng = generator(seed, "crowd", crowd.name, group, texts, *key)
+        rows.append(draw_outputs(law, sample_words(counts, share, rng), rng))
+    return np.stack(rows)
+
+
+def against_the_rest(counts: IntArray, group: int) -> IntArray:
+    """Return the counts of one group, and those of all others together, shape (2, n)."""
+    return np.stack((counts[group], counts.sum(axis=0) - counts[group]))
+
+
+def true_difference(crowd: Crowd, group: int) -> FloatArray:
+    """Return the share of each word in a group minus that in all others, shape (n,)."""
+    both = against_the_rest(crowd.counts, group)
+    shares = both / both.sum(axis=1, keepdims=True)
+    return np.asarray(shares[0] - shares[1])
+
+
+def k_ary(mechanism: Mechanism, epsilon: float) -> tuple[SparseLaw, float, float]:
+    """Return the law of k-ary randomised response at ε, with p and q.
+
+    Raises:
+        ParameterError: the mechanism is another one.
+        EpsilonError: ε is not admissible.
+    """
+    law = mechanism.sparse_law(epsilon)
+    own = np.arange(len(mechanism.lexicon))
+    if (
+        law is None
+        or not np.array_equal(law.words, own)
+        or not np.array_equal(law.outputs, own)
+        or np.ptp(law.base) > 0
+        or np.ptp(law.excess) > 0
+    ):
+        raise ParameterError(
+            f"all words are compared at once in texts of k-ary, got {mechanism.short}: count named "
+            "words with dpcore.count"
+        )
+    q = float(law.base[0])
+    return law, q + float(law.excess[0]), q
+
+
+def content_words(lexicon: Lexicon) -> BoolArray:
+    """Return True for words that are no function words of the language, shape (n,)."""
+    language = rules_of(lexicon.language)
+    return np.array([language.lower(word) not in language.stop_words for word in lexicon.words])
+
+
+@dataclass(frozen=True, eq=False)
+class ToldApart:
+    """Words compared between two groups; arrays of shape (n,), in shares of all words of a group.
+
+    Attributes:
+        difference: estimated share in the first group minus that in the second.
+        error: its standard error.
+        half: half the width of its interval: of level 1 − `RATE`·R/m for the R words that are told
+            apart of m, so that of these a share of `RATE` misses at most (Benjamini and Yekutieli
+            2005, Definition 1); of level 1 − `RATE` for any other.
+        told: True for words that are told apart, at a rate of false discoveries of `RATE`
+            (Benjamini and Hochberg 1995).
+    """
+
+    difference: FloatArray
+    error: FloatArray
+    half: FloatArray
+    told: BoolArray
+
+    @property
+    def z(self) -> FloatArray:
+        """Difference in standard errors."""
+        nothing = np.zeros_like(self.difference)
+        return np.asarray(np.divide(self.difference, self.error, out=nothing, where=self.error > 0))
+
+    def ranked(self, sign: int) -> IntArray:
+        """Return the words that are told apart in one direction, the clearest first.
+
+        Args:
+            sign: 1 for words that are more common in the first group, −1 for the second.
+        """
+        z = sign * self.z
+        places = np.flatnonzero(self.told & (z > 0))
+        return np.asarray(places[np.argsort(-z[places], kind="stable")])
+
+
+def told_apart(
+    outputs: IntArray, p: float, q: float, share: float = 1.0, asked: BoolArray | None = None
+) -> ToldApart:
+    """Compare words between two groups of texts of k-ary randomised response.
+
+    The variance of an estimate Ĝ = Σh is Σh² − Ĝ for these texts. Where they are a sample of more
+    texts, that of drawing the words is added: Ĝ·(1 − Ĝ/N), times 1 − `share`.
+
+    Rare outputs are not normal, so that a word is told apart only if the exact test says so too: of
+    the outputs w of both groups together, the first group has a binomial number if the word is as
+    common in both.
+
+    Args:
+        outputs: how often each output occurs in each of the two groups, shape (2, n).
+        p: probability that a word stays.
+        q: probability of each other output.
+        share: share of all texts that these are; at 1 they are compared themselves, without those
+            for which they may stand.
+        asked: words that are compared, shape (n,); all if None. No other is told apart.
+
+    Raises:
+        ParameterError: p ≤ q, or a group has no output.
+    """
+    from scipy.special import ndtr, ndtri
+    from scipy.stats import false_discovery_control
+
+    if not 0 <= q < p <= 1:
+        raise ParameterError(f"a word must stay with more than each other's chance: p={p}, q={q}")
+    o = np.asarray(outputs, dtype=np.float64)
+    total = o.sum(axis=1, keepdims=True)
+    if o.ndim != 2 or len(o) != 2 or not np.all(total > 0):
+        raise ParameterError("two groups of outputs are compared, none of which is empty")
+    scale = 1.0 / (p - q)
+    estimate = (o - total * q) * scale
+    noise = (o * (1.0 - q) ** 2 + (total - o) * q**2) * scale**2 - estimate
+    inside = np.clip(estimate / total, 0.0, 1.0)
+    variance = np.maximum(noise, 0.0) + (1.0 - share) * total * inside * (1.0 - inside)
+    difference = estimate[0] / total[0, 0] - estimate[1] / total[1, 0]
+    error = np.sqrt((variance / total**2).sum(axis=0))
+    size = np.abs(difference)
+    z = np.divide(size, error, out=np.zeros_like(size), where=error > 0)
+    of_first = float(total[0, 0] / total.sum())
+    tail = 2.0 * ndtr(-z)
+    asked = np.ones(tail.size, dtype=bool) if asked is None else asked
+    # Beyond RATE no word is told apart, nor does its p matter to the others.
+    near = asked & (tail <= RATE)
+    tail[near] = np.maximum(tail[near], _binomial_tails(o[0, near], o[1, near], of_first))
+    told = np.zeros(tail.size, dtype=bool)
+    told[asked] = false_discovery_control(tail[asked]) <= RATE
+    level = RATE * np.where(told, told.sum() / asked.sum(), 1.0)
+    half = -ndtri(level / 2.0) * error
+    return ToldApart(difference, error, np.asarray(half), np.asarray(told))
+
+
+def _binomial_tails(first: FloatArray, second: FloatArray, share: float) -> FloatArray:
+    """Return two-sided p that `first` of `first + second` outputs fall into a group of a share."""
+    from scipy.special import betainc
+
+    # P(X ≥ k) = I_s(k, m − k + 1) for X binomial of m and s, for k > 0.
+    above = np.where(first > 0, betainc(np.maximum(first, 1.0), second + 1.0, share), 1.0)
+    below = np.where(second > 0, betainc(np.maximum(second, 1.0), first + 1.0, 1.0 - share), 1.0)
+    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))

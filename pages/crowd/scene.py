@@ -1,0 +1,539 @@
+"""State of the Crowd page: what is compared, both dials, and the data of the board."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore.arrays import FloatArray, IntArray
+from dpcore.attack.trade.ground import GUESSED
+from dpcore.crowd.bundled import CROWDS, Crowd, crowd
+from dpcore.crowd.shown import (
+    against_the_rest,
+    content_words,
+    k_ary,
+    released,
+    told_apart,
+    true_difference,
+)
+from dpcore.errors import DpcoreError
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import resolve
+from dpcore.papers.ours.tradeoff import recorded_curves
+from dpcore.rewrite.sentence import draw, prepare
+from pages.shared import link
+from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.figure import SCRIPT
+from pages.shared.fragments import fragment, run_parts
+from pages.shared.guessed import ABOUT
+from pages.shared.language import language, later, numeral, say
+from pages.shared.link import choose_one
+from pages.shared.messages import refuse
+from pages.shared.once import once
+from pages.shared.progress import timed
+from pages.shared.promised import promised_epsilon
+from pages.shared.session import mechanism
+from pages.shared.taking import drawer_is_open
+
+_HERE = Path(__file__).parent
+_KEY = "word_privacy_lab.crowd"
+
+# The picture should be in sight: the choices are beside the title, on a phone below the picture.
+STYLE = """
+.st-key-crowd_top h1 { font-size: 1.75rem; }
+.st-key-crowd_top { flex-wrap: nowrap; }
+.st-key-crowd_top > :first-child { flex: 0 1 auto; min-width: 12rem; }
+.st-key-crowd_top > :last-child { flex: 0 0 auto; width: auto; }
+.st-key-crowd_dials { --dial-exact: none; }
+.st-key-crowd_dials [data-testid=stHorizontalBlock] { gap: 0.75rem; }
+@media (max-width: 50rem) {
+  .st-key-crowd_top h1 { font-size: 1.45rem; }
+  .st-key-crowd_dials { --dial-ends: none; --dial-value: 1rem; }
+  .st-key-crowd_dials [data-testid=stHorizontalBlock] { gap: 0; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] > * { order: 3; }
+  :has(> .st-key-crowd_top), .st-key-crowd_top { display: contents; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    > :has(> .st-key-crowd_dials) { order: 0; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+    > :has(> .st-key-crowd_board) { order: 1; }
+  .st-key-crowd_top > :last-child { order: 2; width: 100%; }
+}
+"""
+"""Style sheet of the page."""
+
+LEAKAGES = (0.05, 0.1, 0.2, 0.33, 0.5)
+"""Shares of content words that are guessed."""
+SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
+"""Numbers of texts; the last step is all of them."""
+VIEWS = "crowd_views"
+"""Fragment that shows numbers at the dials."""
+OPEN_VIEW, AT_THE_DIALS = "part", later("In numbers")
+"""Key of the open view, and the only view whose numbers are those at the dials."""
+MECHANISM = "k-ary"
+
+_GUESSED, _TEXTS = "guessed", "texts"
+_ALL = "all"  # texts, in a link
+_START = {_GUESSED: 0.1, _TEXTS: 10_000}
+_DRAWN = 20  # words, half of them on each side where there are as many
+_WRITTEN = ("r0226", "r0505", "r0658")  # short reviews without anything private
+NAMES = {
+    "imdb": later("Film reviews (IMDb)"),
+    "yelp": later("Sentences of reviews (Yelp)"),
+    "agnews": later("News (AG News)"),
+    "yahoo": later("Answers (Yahoo)"),
+}
+"""Titles of the bundled crowds."""
+GROUPS = (
+    later("praise"), later("blame"), later("world"), later("sports"), later("business"),
+    later("science and technology"), later("society and culture"),
+    later("science and mathematics"),
+)  # fmt: skip
+"""Names of the groups of all bundled crowds."""
+REST = later("the rest")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Comparison of groups of texts, as chosen on the page.
+
+    Attributes:
+        crowd: word counts of the texts.
+        group: number of the group that is compared with the others.
+        every: True if function words are compared too.
+    """
+
+    crowd: Crowd
+    group: int
+    every: bool
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Names of the group and of what it is compared with."""
+        groups = self.crowd.groups
+        return groups[self.group], groups[1 - self.group] if len(groups) == 2 else REST
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of texts at the steps of the dial."""
+        texts = int(self.crowd.texts.sum())
+        return (*(size for size in SIZES if size < texts), texts)
+
+
+def choose_corpus(words: Lexicon) -> Chosen:
+    """Draw the choice of the corpus, of the group, and of function words.
+
+    Args:
+        words: the bundled lexicon.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key="crowd_choices"):
+        name = choose_one(
+            st.selectbox,
+            say("Texts"),
+            {name: NAMES[name] for name in CROWDS},
+            "crowd",
+            help=say(
+                "Whose words are compared. Only how often each word occurs is bundled with the "
+                "laboratory, none of the texts."
+            ),
+            label_visibility="collapsed",
+            width=200,
+        )
+        try:
+            found = crowd(name, words)
+        except DpcoreError as error:
+            refuse(say("The word counts could not be read."), error)
+            st.stop()
+        group = 0
+        if len(found.groups) > 2:
+            group = int(
+                choose_one(
+                    st.selectbox,
+                    say("Group"),
+                    {
+                        str(place): say("{group} against the rest", group=say(title))
+                        for place, title in enumerate(found.groups)
+                    },
+                    "group",
+                    help=say("The texts whose words are compared with those of all others."),
+                    label_visibility="collapsed",
+                    width=230,
+                )
+            )
+        every = st.toggle(
+            say("Function words too"),
+            key="function",
+            bind="query-params",
+            help=say(
+                "Words such as “the” and “and” are compared as well. They are protected like all "
+                "others, and as common words they are counted best, but tell little."
+            ),
+        )
+    return Chosen(found, group, every)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Words that are told apart at one setting, the clearest first; shares of all words.
+
+    Attributes:
+        words: their indices, shape (k,).
+        difference: estimates, positive where a word is more common in the group, shape (k,).
+        half: half the widths of their intervals.
+        truth: true differences.
+        z: differences in standard errors.
+    """
+
+    words: IntArray
+    difference: FloatArray
+    half: FloatArray
+    truth: FloatArray
+    z: FloatArray
+
+    @property
+    def wrong(self) -> int:
+        """Number of words that are truly no more common in the group where they seem to be."""
+        return int((self.difference * self.truth <= 0).sum())
+
+    def side(self, sign: int) -> IntArray:
+        """Return the places of the words of one side, the clearest first."""
+        return np.flatnonzero(sign * self.difference > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdScene:
+    """State of the page.
+
+    Attributes:
+        words: the bundled lexicon.
+        chosen: the comparison.
+        epsilons: ε at each leakage.
+        told: words that are told apart, by leakage and number of texts.
+    """
+
+    words: Lexicon
+    chosen: Chosen
+    epsilons: tuple[float, ...]
+    told: tuple[tuple[Told, ...], ...]
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Steps of both dials."""
+        return _step(_GUESSED, LEAKAGES), _step(_TEXTS, self.chosen.sizes)
+
+    @property
+    def here(self) -> Told:
+        """Words that are told apart at the dials."""
+        leakage, size = self.at
+        return self.told[leakage][size]
+
+
+def response(words: Lexicon) -> Mechanism:
+    """Return the mechanism of the page."""
+    return mechanism(words, resolve(MECHANISM).key)
+
+
+def scene_or_stop(words: Lexicon, chosen: Chosen) -> CrowdScene:
+    """Return the state at every setting of both dials; if there is none, say why and end."""
+    try:
+        epsilons = _epsilons()
+        told = _told(words, chosen, lambda steps: timed(say("Drawing noise"), steps))
+    except DpcoreError as error:
+        refuse(say("These texts could not be compared."), error)
+        st.stop()
+    return CrowdScene(words, chosen, epsilons, told)
+
+
+def ahead(words: Lexicon) -> list[Callable[[], object]]:
+    """Return what the server computes before the first request.
+
+    Args:
+        words: the bundled lexicon.
+    """
+    return [
+        lambda: _told(words, Chosen(crowd(CROWDS[0], words), 0, False), iter),
+        lambda: _private(words),
+    ]
+
+
+@cache
+def _epsilons() -> tuple[float, ...]:
+    curve = recorded_curves()[MECHANISM]
+    found = [curve.epsilon_at(GUESSED, share) for share in LEAKAGES]
+    return tuple(epsilon for epsilon in found if epsilon is not None)
+
+
+_Steps = Sequence[tuple[int, int]]
+
+
+def _told(
+    words: Lexicon, chosen: Chosen, steps: Callable[[_Steps], Iterable[tuple[int, int]]]
+) -> tuple[tuple[Told, ...], ...]:
+    """Compare at all settings, once for all sessions.
+
+    Args:
+        words: the bundled lexicon.
+        chosen: the comparison.
+        steps: yields the settings it is given, and may show how many are done.
+    """
+    key = words.fingerprint, chosen.crowd.name, chosen.group, chosen.every
+
+    def compute() -> tuple[tuple[Told, ...], ...]:
+        asked = None if chosen.every else content_words(words)
+        truth = true_difference(chosen.crowd, chosen.group)
+        laws = [k_ary(response(words), epsilon) for epsilon in _epsilons()]
+        sizes = chosen.sizes
+        found = []
+        for leakage, size in steps(list(product(range(len(laws)), range(len(sizes))))):
+            law, p, q = laws[leakage]
+            share = sizes[size] / sizes[-1]
+            outputs = released(chosen.crowd, law, sizes[size], link.SEED, f"{LEAKAGES[leakage]:g}")
+            result = told_apart(against_the_rest(outputs, chosen.group), p, q, share, asked)
+            z = result.z
+            places = np.concatenate((result.ranked(1), result.ranked(-1)))
+            places = places[np.argsort(-np.abs(z[places]), kind="stable")]
+            found.append(
+                Told(
+                    places,
+                    result.difference[places],
+                    result.half[places],
+                    truth[places],
+                    z[places],
+                )
+            )
+        count = len(sizes)
+        return tuple(tuple(found[i * count : (i + 1) * count]) for i in range(len(laws)))
+
+    return once("crowd", key, compute)
+
+
+def _private(words: Lexicon) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return three texts of ours as they were written, and at each leakage as they come out."""
+
+    def compute() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+        corpus = teaching_corpus()
+        written = tuple(corpus.texts[corpus.ids.index(name)] for name in _WRITTEN)
+        epsilons = np.array(_epsilons())
+        kind = response(words)
+        drawn = [
+            draw(prepare(text, words), kind, link.SEED, number, epsilons=epsilons)
+            for number, text in enumerate(written)
+        ]
+        texts = [tuple(one.at(epsilon).text for one in drawn) for epsilon in epsilons.tolist()]
+        return written, tuple(texts)
+
+    return once("crowd texts", words.fingerprint, compute)
+
+
+# The dials.
+
+
+def show_scene(scene: CrowdScene, dial_place: DeltaGenerator, board_place: DeltaGenerator) -> None:
+    """Draw both dials and the board."""
+    # A visitor who comes back finds the dials as they were, and the link says so.
+    for name, values, step in zip(
+        (_GUESSED, _TEXTS), (LEAKAGES, scene.chosen.sizes), scene.at, strict=True
+    ):
+        _write(name, values, step)
+    with dial_place:
+        # A fragment: when a dial rests, the page need not run, since the board follows in the
+        # browser.
+        fragment(_dials, scene)
+    with board_place:
+        show_board(packet(scene))
+
+
+def _dials(scene: CrowdScene) -> None:
+    leakage, size = scene.at
+    sizes = scene.chosen.sizes
+    left, right = st.columns(2)
+    with left:
+        show_dial(_leakage_dial(scene), leakage, lambda step: _rested(_GUESSED, LEAKAGES, step))
+    with right:
+        show_dial(_size_dial(scene), size, lambda step: _rested(_TEXTS, sizes, step))
+
+
+def _step(name: str, values: Sequence[float]) -> int:
+    """Return the position of a dial: from the link, else the default."""
+    text = st.session_state.get(f"crowd_{name}", st.query_params.get(name, ""))
+    if name == _TEXTS and text == _ALL:
+        return len(values) - 1
+    try:
+        wanted = float(text) / (100 if name == _GUESSED else 1)
+    except ValueError:
+        wanted = _START[name]
+    if not 0 < wanted < math.inf:
+        wanted = _START[name]
+    return min(range(len(values)), key=lambda i: abs(math.log(values[i] / wanted)))
+
+
+def _rested(name: str, values: Sequence[float], step: int) -> None:
+    st.session_state[f"crowd_{name}"] = _write(name, values, step)
+    if st.session_state.get(OPEN_VIEW) == AT_THE_DIALS or drawer_is_open():
+        run_parts(VIEWS)
+
+
+def _write(name: str, values: Sequence[float], step: int) -> str:
+    """Write the position of a dial into the link, and return it as it is there."""
+    value, usual = values[step], f"{_START[name]:g}"
+    label = f"{value:g}"
+    if name == _GUESSED:
+        label, usual = f"{100 * value:g}", f"{100 * _START[name]:g}"
+    elif step == len(values) - 1:
+        label = _ALL
+    link.write(name, label, usual)
+    return label
+
+
+def _leakage_dial(scene: CrowdScene) -> Dial:
+    about, of = say(ABOUT), say("of 100 content words")
+    kind = response(scene.words)
+    steps = []
+    for share, epsilon in zip(LEAKAGES, scene.epsilons, strict=True):
+        number = f"{numeral(f'{100 * share:g}')} {of}"
+        promised = say("The promise"), promised_epsilon(kind, epsilon)
+        spoken = f"{about} {number}; {promised[0]}: {promised[1]}"
+        steps.append(Step((about, number), promised, spoken, epsilon, share))
+    return Dial("crowd_guessed", f"{about}, {of}", tuple(steps))
+
+
+def _size_dial(scene: CrowdScene) -> Dial:
+    chosen = scene.chosen
+    known = int(chosen.crowd.words.sum())
+    about, steps = say("Number of texts"), []
+    for size in chosen.sizes:
+        number = numeral(f"{size:,}")
+        words = say("{words} words", words=_rounded(known * size / chosen.sizes[-1]))
+        of = say("Together")
+        steps.append(Step((about, number), (of, words), f"{about} {number}; {of} {words}"))
+    ends = say("← fewer"), say("more →")
+    return Dial("crowd_texts", about, tuple(steps), ends)
+
+
+def _rounded(count: float) -> str:
+    """Write a large number with two digits: "22,000", "2.2 million"."""
+    if count < 1e6:
+        return numeral(f"{int(float(f'{count:.2g}')):,}")
+    return say("{millions} million", millions=numeral(f"{count / 1e6:.2g}"))
+
+
+# The board: everything that it shows at each setting, so that the dials need only the browser.
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    scripts = SCRIPT, SCRIPT.with_name("svg_files.js"), _HERE / "board.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
+    css = (_HERE / "board.css").read_text(encoding="utf-8")
+    return st.components.v2.component(_KEY, css=css, js=js)
+
+
+def show_board(data: dict[str, Any]) -> None:
+    """Draw the board.
+
+    Args:
+        data: `dials` (names of both), `at` (their steps), `compared` (a name of what is compared),
+            `axis` (low, high, ticks as [value, text], title), `sides` (of words that are more
+            common in the group, and in the other), `words`, `cells` by both steps (`up` and `down`:
+            rows of index into `words`, estimate, half of the interval, truth, per 1,000 words;
+            `finding`, `more`), `texts` by the first step, `written`, and `said` (titles).
+    """
+    _component()(key="crowd_told", data=data)
+
+
+def packet(scene: CrowdScene) -> dict[str, Any]:
+    """Return the data of the board."""
+    chosen, words = scene.chosen, dict[str, int]()
+    cells = [
+        [_cell(scene, told, size, words) for told, size in zip(row, chosen.sizes, strict=True)]
+        for row in scene.told
+    ]
+    written, texts = _private(scene.words)
+    drawn = [row for line in cells for cell in line for row in (*cell["up"], *cell["down"])]
+    side = later("more in {group}")
+    first, other = (say(side, group=say(name)) for name in chosen.sides)
+    return {
+        "dials": ["crowd_guessed", "crowd_texts"],
+        "at": list(scene.at),
+        "compared": f"{chosen.crowd.name} {chosen.group} {chosen.every} {language()}",
+        "axis": _axis([row[1] - row[2] for row in drawn], [row[1] + row[2] for row in drawn]),
+        "sides": [first, other],
+        "words": list(words),
+        "cells": cells,
+        "texts": [list(each) for each in texts],
+        "written": list(written),
+        "said": {
+            "released": say("What was released"),
+            "texts": say("three short reviews of ours, rewritten like all the others"),
+            "written": say("What was written"),
+            "told": say("What they still tell"),
+            "legend": say("Dot and bar: estimate and interval. Ring: the truth."),
+        },
+    }
+
+
+def _cell(scene: CrowdScene, told: Told, size: int, words: dict[str, int]) -> dict[str, Any]:
+    sides = [told.side(sign).tolist() for sign in (1, -1)]
+    rows = [
+        [_row(scene, told, place, words) for place in own[: max(_DRAWN // 2, _DRAWN - len(other))]]
+        for own, other in (sides, sides[::-1])
+    ]
+    finding, more = finding_at(told, size), ""
+    if not told.words.size:
+        more = say("Add texts, or allow more words to be guessed.")
+    elif (shown := sum(map(len, rows))) < told.words.size:
+        more = say("The {shown} clearest are drawn.", shown=shown)
+    return {"up": rows[0], "down": rows[1], "finding": finding, "more": more}
+
+
+def _row(scene: CrowdScene, told: Told, place: int, words: dict[str, int]) -> list[float]:
+    word = words.setdefault(scene.words.words[told.words[place]], len(words))
+    numbers = (told.difference[place], told.half[place], told.truth[place])
+    # Per 1,000 words; a thousandth of that is less than a pixel.
+    return [word, *(round(1_000 * float(number), 3) for number in numbers)]
+
+
+def finding_at(told: Told, size: int) -> str:
+    """Count the words that are told apart, and those of them that are told wrongly."""
+    count, wrong = told.words.size, told.wrong
+    if not count:
+        return say("{texts:,} texts: no word can be told apart.", texts=size)
+    if count == 1:
+        one = say("wrongly") if wrong else say("correctly")
+        return say("{texts:,} texts: 1 word told apart, {how}.", texts=size, how=one)
+    how = say("{wrong:,} wrongly", wrong=wrong) if wrong else say("none wrongly")
+    return say(
+        "{texts:,} texts: {count:,} words told apart, {how}.", texts=size, count=count, how=how
+    )
+
+
+def _axis(lows: list[float], highs: list[float]) -> dict[str, Any]:
+    """Return one axis for all settings, so that intervals are seen to shrink."""
+    low, high = min(lows, default=-1.0), max(highs, default=1.0)
+    width = next(
+        step * 10.0**power
+        for power, step in product(range(-3, 4), (1, 2, 5))
+        if (high - low) / (step * 10.0**power) <= 7
+    )
+    first, last = math.floor(low / width), math.ceil(high / width)
+    ticks = [round(width * i, 6) for i in range(first, last + 1)]
+    return {
+        "title": say("difference per 1,000 words"),
+        "low": ticks[0],
+        "high": ticks[-1],
+        "ticks": [[tick, _signed(tick)] for tick in ticks],
+    }
+
+
+def _signed(value: float) -> str:
+    return numeral(f"{value:+g}".replace("-", "\N{MINUS SIGN}")) if value else "0"

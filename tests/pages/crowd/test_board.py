@@ -1,0 +1,213 @@
+"""The Crowd page: what the board is given at every setting, and what the views below it say."""
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore.attack.trade.ground import GUESSED
+from dpcore.crowd.bundled import CROWDS, crowd
+from dpcore.crowd.shown import (
+    against_the_rest,
+    content_words,
+    k_ary,
+    released,
+    told_apart,
+    true_difference,
+)
+from dpcore.learn.corpus import teaching_corpus
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.tradeoff import recorded_curves
+from pages.crowd import scene
+from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
+from tests.pages.app import component, dials, open_link, open_page, shown_text, table, unopened
+
+
+def board(test: AppTest) -> dict[str, Any]:
+    return component(test, "crowd")
+
+
+@pytest.fixture(scope="module")
+def first() -> AppTest:
+    return open_page("crowd")
+
+
+def engine(name: str, leakage: float, texts: int, group: int = 0, every: bool = False) -> Any:
+    """Return the comparison of the engine alone, the truth and the lexicon."""
+    lexicon = load(None)
+    counts, epsilon = crowd(name, lexicon), recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
+    assert epsilon is not None
+    law, p, q = k_ary(create("k-ary", lexicon), epsilon)
+    outputs = against_the_rest(released(counts, law, texts, 2024, f"{leakage:g}"), group)
+    asked = None if every else content_words(lexicon)
+    share = texts / int(counts.texts.sum())
+    return told_apart(outputs, p, q, share, asked), true_difference(counts, group), lexicon
+
+
+def test_rows_are_those_of_the_engine(first: AppTest) -> None:
+    data = board(first)
+    assert len(data["cells"]) == len(LEAKAGES)
+    assert {len(line) for line in data["cells"]} == {len(SIZES) + 1}
+    for i, j in ((1, 4), (4, 5), (0, 0)):
+        found, truth, lexicon = engine("imdb", LEAKAGES[i], SIZES[j])
+        cell = data["cells"][i][j]
+        sides = {"up": found.ranked(1).tolist(), "down": found.ranked(-1).tolist()}
+        shown = sum(len(cell[side]) for side in sides)
+        assert shown == min(20, int(found.told.sum()))
+        for side, places in sides.items():
+            for (word, difference, half, true), place in zip(cell[side], places, strict=False):
+                assert data["words"][word] == lexicon.words[place]
+                expected = [1_000 * each[place] for each in (found.difference, found.half, truth)]
+                assert [difference, half, true] == pytest.approx(expected, abs=6e-4)
+        wrong = int((found.told & (found.difference * truth <= 0)).sum())
+        count = int(found.told.sum())
+        said = f"{SIZES[j]:,} texts: {count:,} words told apart, "
+        if count:
+            assert cell["finding"] == f"{said}{f'{wrong} wrongly' if wrong else 'none wrongly'}."
+        else:
+            assert cell["finding"] == f"{SIZES[j]:,} texts: no word can be told apart."
+            assert cell["more"].startswith("Add texts")
+
+
+def test_more_texts_and_more_leakage_tell_more_with_shorter_intervals(first: AppTest) -> None:
+    """The least and the greatest setting; between them one draw need not tell more than another."""
+    data = board(first)
+    least, most = data["cells"][0][0], data["cells"][-1][-1]
+    assert least["up"] == least["down"] == []
+    assert len(most["up"]) == len(most["down"]) == 10
+    told = [[len(c["up"]) + len(c["down"]) for c in line] for line in data["cells"]]
+    assert all(line[0] <= line[-1] for line in told)
+    halves = {row[0]: row[2] for row in data["cells"][1][-1]["up"]}
+    for word, _, half, _ in most["up"]:
+        assert half < halves.get(word, np.inf)
+
+
+def test_everything_drawn_is_inside_the_axis(first: AppTest) -> None:
+    data = board(first)
+    low, high = data["axis"]["low"], data["axis"]["high"]
+    ticks = [tick for tick, _ in data["axis"]["ticks"]]
+    assert 0 in ticks
+    assert (ticks[0], ticks[-1]) == (low, high)
+    for cell in (cell for line in data["cells"] for cell in line):
+        for _, difference, half, truth in (*cell["up"], *cell["down"]):
+            assert low <= difference - half <= difference + half <= high
+            assert low <= truth <= high
+
+
+def test_private_texts_are_ours_and_nothing_of_the_corpora(first: AppTest) -> None:
+    data, ours = board(first), teaching_corpus()
+    assert len(data["written"]) == 3
+    assert set(data["written"]) <= set(ours.texts)
+    for text in data["written"]:
+        assert not ours.spans[ours.texts.index(text)]  # nothing private
+    assert len(data["texts"]) == len(LEAKAGES)
+    for texts in data["texts"]:
+        assert len(texts) == 3
+        assert not set(texts) & set(data["written"])
+
+
+def test_a_group_of_several_is_compared_with_the_rest() -> None:
+    test = open_link("crowd", crowd="agnews", group="1", guessed="33", texts="all")
+    data = board(test)
+    found, _, lexicon = engine("agnews", 0.33, 24_270, 1)
+    cell = data["cells"][3][-1]
+    names = [data["words"][row[0]] for row in cell["up"]]
+    assert names == [lexicon.words[place] for place in found.ranked(1)[:10]]
+    assert data["sides"] == ["more in sports", "more in the rest"]
+    assert data["at"] == [3, len(data["cells"][0]) - 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CROWDS)
+def test_every_corpus_is_drawn(name: str) -> None:
+    data = board(open_link("crowd", crowd=name, function="true"))
+    found, _, lexicon = engine(name, 0.5, 1_000, every=True)
+    names = [data["words"][row[0]] for row in data["cells"][-1][2]["up"]]
+    assert names == [lexicon.words[place] for place in found.ranked(1)][: len(names)]
+
+
+def test_all_names_can_be_translated() -> None:
+    lexicon = load(None)
+    assert set(NAMES) == set(CROWDS)
+    assert {group for name in CROWDS for group in crowd(name, lexicon).groups} == set(GROUPS)
+    assert REST not in GROUPS
+
+
+@pytest.mark.parametrize(
+    ("link", "at"),
+    [
+        ({}, (1, 4)),
+        ({"guessed": "20", "texts": "300"}, (2, 1)),
+        ({"guessed": "19", "texts": "all"}, (2, 6)),
+        ({"guessed": "nan", "texts": "-5"}, (1, 4)),
+        ({"guessed": "1e9", "texts": "1e9"}, (4, 6)),
+        ({"crowd": "nothing", "group": "9"}, (1, 4)),
+    ],
+)
+def test_a_link_sets_the_dials_and_nonsense_does_not(
+    link: dict[str, str], at: tuple[int, int]
+) -> None:
+    test = open_link("crowd", **link)
+    assert board(test)["at"] == list(at)
+    guessed, texts = dials(test)["crowd_guessed"], dials(test)["crowd_texts"]
+    assert (guessed["step"], texts["step"]) == at
+    assert guessed["shares"] == list(LEAKAGES)
+    assert texts["steps"][-1]["left"][1] == "49,582"
+
+
+def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_them() -> None:
+    test = unopened("crowd")
+    test.session_state["taking"] = True
+    for name, value in {"guessed": "20", "texts": "3000", "part": "In numbers"}.items():
+        test.query_params[name] = value
+    test = test.run()
+    numbers = table(test, "word", "truth")
+    found, truth, lexicon = engine("imdb", 0.2, 3_000)
+    assert len(numbers) == found.told.sum() > 3
+    for row in numbers.itertuples():
+        place = lexicon.index(row.word)
+        assert row.difference == pytest.approx(1_000 * found.difference[place])
+        assert row.high - row.low == pytest.approx(2_000 * found.half[place])
+        assert row.truth == pytest.approx(1_000 * truth[place])
+    assert np.all(np.diff(np.abs(numbers["z"])) <= 0)
+    (cell,) = [code.value for code in test.code if "import" in code.value]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(cell, {})
+    for word in numbers["word"]:
+        assert f"'{word}'" in printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("How is this computed?", ("Benjamini", "docs/crowd.md", "python -m dpcore count")),
+        ("What it tells about one", ("no ε", "one person", "list")),
+    ],
+)
+def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:
+    said = shown_text(open_link("crowd", part=part))
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [({}, False), ({"part": "In numbers"}, True), ({"taking": True}, True)],
+)
+def test_below_runs_what_shows_the_place_of_the_dials(
+    monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(scene, "run_parts", lambda *parts: asked.extend(parts))
+    monkeypatch.setattr("pages.shared.link.write", lambda *_: None)
+    monkeypatch.setattr("streamlit.session_state", state)
+    scene._rested("guessed", LEAKAGES, 3)
+    assert state["crowd_guessed"] == "33"
+    assert (scene.VIEWS in asked) == runs
+    scene._rested("texts", (100, 300, 555), 2)
+    assert state["crowd_texts"] == "all"
