@@ -28,6 +28,8 @@ LINES = {
     "write": "--mechanism no-such --epsilon 3 --text doctor",
     "redact": "--text 555-010-9999",
     "privatize": f"in.txt --out in.txt {TEM} --epsilon 3",  # refused: it is there
+    "count": "in.txt --record none.json --top 1 --lexicon small.vec",  # refused: no record
+    "plan": "--mechanism k-ary --lexicon small.vec --epsilon 3 --texts 100 --words doctor",
     "deniability": f"{TEM} --epsilon 2 --words doctor",
     "solve": f"{TEM} --words doctor --nw-at-most 0.5",
     "meter": "--epsilon 1 --lexicon small.vec",
@@ -109,7 +111,7 @@ def test_no_command_ends_in_a_traceback(folder: Path, name: str, stream: str) ->
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     # As on a terminal: 0, 2 where it is refused; 1 where no one can have the answer.
-    refused = name in {"write", "privatize", "utility", "robust", "autoencoder"}
+    refused = name in {"write", "privatize", "count", "utility", "robust", "autoencoder"}
     lost = stream in {"a full disk", "a closed output", "all closed"}
     assert code == (2 if refused else 1 if lost else 0), done.stderr
     if lost and not refused and "2>" not in end:
