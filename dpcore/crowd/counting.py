@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
 from dpcore.rewrite.reader import Reader
 from dpcore.tables.detection import format_of
 from dpcore.tables.files import SPAN_BYTES, Columns
-from dpcore.tables.shape import shape_of
+from dpcore.tables.shape import AUTO, Reading, shape_of
 
 _TOGETHER = 1_000  # texts that are read at a time
 _RANKED = 400  # words that are looked at where those are wanted that differ most
@@ -250,7 +250,13 @@ def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None)
         )
     mechanism = create(facts["mechanism"], lexicon, facts["parameters"])
     epsilon = mechanism.check_epsilon(facts["epsilon"])
-    columns, reading = facts["columns"], shape_of(facts["reading"])
+    columns = facts["columns"]
+    reading = _reading_of_copy(shape_of(facts["reading"]))
+    if columns["original"] and reading.format == "text":
+        raise StudyError(
+            f"the lines of {path.name} hold the original texts beside the private ones: it is an "
+            "experiment that cannot be counted; make a copy without --experiment, or a CSV"
+        )
     if by is not None and by not in columns["keep"]:
         kept = ", ".join(columns["keep"]) or "none"
         raise StudyError(f"{by[:60]!r} is no column that was kept; kept were: {kept}")
@@ -276,6 +282,12 @@ def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None)
 
     expected = int(facts["protected_words"])
     return Texts(mechanism, epsilon, batches, _used(lexicon, keeps), by is not None, expected)
+
+
+def _reading_of_copy(source: Reading) -> Reading:
+    """Return how a copy is read whose source was read so: a copy is UTF-8, and CSV has a header."""
+    header = "yes" if source.format == "csv" else AUTO
+    return replace(source, encoding="utf-8", header=header)
 
 
 def _record(path: Path) -> dict[str, Any]:
