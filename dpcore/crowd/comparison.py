@@ -1,11 +1,15 @@
 """Comparison of groups of private texts: words that differ, trends, and the distance of two means.
 
 With the estimates Ĝ of a query in two groups of N₁ and N₂ words, Ĝ₁/N₁ − Ĝ₂/N₂ has the sum of both
-variances, for the groups are of different texts. What may be biased counts as a difference only
-beyond the bound of its bias. Of many comparisons false discoveries are controlled (Benjamini and
-Hochberg 1995), and the intervals of those that are shown because they differ are wider, so that of
-these a share of 5 % misses at most (Benjamini and Yekutieli 2005, Definition 1: the false coverage
-rate).
+variances, for the groups are of different texts. If nothing differs both groups have one variance a
+word: it is estimated from both together, so that a word that never came out in a small group is not
+taken for one that is never there. Few outputs are not normal: there a probability is at least that
+of Bernstein's inequality, 2·exp(−t²/(2(V + M·t/3))) for a difference t of variance V whose terms
+are at most M apart. What may be biased counts as a difference only beyond the bound of its bias.
+
+Of many comparisons false discoveries are controlled (Benjamini and Hochberg 1995), and the
+intervals of those that are shown because they differ are wider, so that of these a share of 5 %
+misses at most (Benjamini and Yekutieli 2005, Definition 1: the false coverage rate).
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.arrays import FloatArray, IntArray
-from dpcore.crowd.estimates import POPULATION, Estimates, Observed, sums_of
+from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.crowd.estimates import ENOUGH, POPULATION, Estimates, Observed, Sums, sums_of
 from dpcore.display import table
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import student_quantile
+from dpcore.learn.intervals import normal_quantile, student_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,51 +172,38 @@ def compare(estimates: Estimates) -> Comparison:
         raise ParameterError("a comparison needs two groups: count by a column")
     sums = sums_of(estimates.undone, observed, estimates.of)
     words = np.maximum(observed.words.astype(np.float64), 1.0)
+    names = estimates.undone.queries.names
     pairs = (
         [(1, [0])]
         if groups == 2
         else [(k, [i for i in range(groups) if i != k]) for k in range(groups)]
     )
-    names = estimates.undone.queries.names
-    found: list[tuple[float, ...]] = []
-    labels: list[tuple[str, str, str]] = []
-    for own, others in pairs:
-        rest = observed.groups[others[0]] if groups == 2 else "the rest"
-        total = float(words[others].sum())
-        share, other = sums.estimate[own] / words[own], sums.estimate[others].sum(axis=0) / total
-        variance = (
-            sums.variance[own] / words[own] ** 2 + sums.variance[others].sum(axis=0) / total**2
-        )
-        bias = sums.bias[own] / words[own] + sums.bias[others].sum(axis=0) / total
-        # Few texts: the quantile of Student's law for the smaller group, at each probability.
-        freedom = math.inf
-        if estimates.of == POPULATION:
-            freedom = float(min(observed.texts[own], observed.texts[others].sum()) - 1)
-        for j, name in enumerate(names):
-            labels.append((name, observed.groups[own], rest))
-            found.append((share[j], other[j], math.sqrt(variance[j]), bias[j], freedom))
-    numbers = np.array(found)
-    difference, error, bias = numbers[:, 0] - numbers[:, 1], numbers[:, 2], numbers[:, 3]
+    parts = [_between(estimates, sums, words, own, others) for own, others in pairs]
+    share, other, bias = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    noise = _joined([part[3] for part in parts])
+    difference = share - other
     beyond = np.maximum(np.abs(difference) - bias, 0.0)
+    error = np.sqrt(noise.variance)
     z = np.divide(beyond, error, out=np.where(beyond > 0, math.inf, 0.0), where=error > 0)
-    p = _tails(z, numbers[:, 4])
-    hypotheses = max(len(p), (estimates.hypotheses or 0) * len(pairs))
+    p = noise.chance(beyond)
+    hypotheses = max(p.size, (estimates.hypotheses or 0) * len(pairs))
     q = _adjusted(p, hypotheses)
-    chosen = int((q <= RATE).sum())
-    # Those that are chosen get the level of the false coverage rate, the others the plain one.
-    level = np.where(q <= RATE, 1.0 - RATE * max(chosen, 1) / hypotheses, estimates.level)
-    width = (
-        np.array([_quantile(f, v) for f, v in zip(numbers[:, 4], level, strict=True)]) * error
-        + bias
-    )
-    order = np.lexsort((-z, q))
+    # Those that differ get the level of the false coverage rate, the others the plain one.
+    discoveries = max(int((q <= RATE).sum()), 1)
+    level = np.where(q <= RATE, 1.0 - RATE * discoveries / hypotheses, estimates.level)
+    width = noise.half(level) + bias
+    labels = [
+        (name, observed.groups[own], observed.groups[others[0]] if groups == 2 else "the rest")
+        for own, others in pairs
+        for name in names
+    ]
     rows = [
         Difference(
             query=labels[i][0],
             group=labels[i][1],
             rest=labels[i][2],
-            share=float(numbers[i, 0]),
-            other=float(numbers[i, 1]),
+            share=float(share[i]),
+            other=float(other[i]),
             difference=float(difference[i]),
             low=float(difference[i] - width[i]),
             high=float(difference[i] + width[i]),
@@ -220,27 +211,90 @@ def compare(estimates: Estimates) -> Comparison:
             p=float(p[i]),
             q=float(q[i]),
         )
-        for i in order.tolist()
+        for i in np.lexsort((-z, q)).tolist()
     ]
     return Comparison(estimates.of, hypotheses, tuple(rows))
 
 
-def _tails(z: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return two-sided probabilities, by Student's law where the degrees of freedom are finite."""
-    from scipy.special import ndtr, stdtr
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Noise of numbers such as differences; arrays of shape (k,).
 
-    finite = np.isfinite(freedom)
-    tails = 2.0 * ndtr(-z)
-    tails[finite] = 2.0 * stdtr(freedom[finite], -z[finite])
-    return np.asarray(tails)
+    Attributes:
+        variance: V.
+        largest: M, the most by which one output changes a number.
+        few: True where the noise is not taken for normal.
+        freedom: degrees of freedom of Student's law; ∞ for the normal one.
+    """
+
+    variance: FloatArray
+    largest: FloatArray
+    few: BoolArray
+    freedom: FloatArray
+
+    def chance(self, size: FloatArray) -> FloatArray:
+        """Return the two-sided probability of a number of at least this size."""
+        from scipy.special import ndtr, stdtr
+
+        error = np.sqrt(self.variance)
+        z = np.divide(size, error, out=np.where(size > 0, math.inf, 0.0), where=error > 0)
+        finite = np.isfinite(self.freedom)
+        chance = 2.0 * ndtr(-z)
+        chance[finite] = 2.0 * stdtr(self.freedom[finite], -z[finite])
+        scale = 2.0 * (self.variance + self.largest * size / 3.0)
+        exponent = np.divide(size**2, scale, out=np.zeros_like(size), where=scale > 0)
+        safe = np.minimum(2.0 * np.exp(-exponent), 1.0)
+        return np.asarray(np.where(self.few, np.maximum(chance, safe), chance))
+
+    def half(self, level: FloatArray) -> FloatArray:
+        """Return half the width of the interval of each level."""
+        quantiles = [
+            student_quantile(int(freedom), one) if math.isfinite(freedom) else normal_quantile(one)
+            for freedom, one in zip(self.freedom.tolist(), level.tolist(), strict=True)
+        ]
+        normal = np.array(quantiles) * np.sqrt(self.variance)
+        # Bernstein's inequality, solved for a size that is no smaller.
+        term = np.log(2.0 / (1.0 - level))
+        safe = np.sqrt(2.0 * self.variance * term) + 2.0 / 3.0 * self.largest * term
+        return np.asarray(np.where(self.few, np.maximum(normal, safe), normal))
 
 
-def _quantile(freedom: float, level: float) -> float:
-    if math.isfinite(freedom):
-        return student_quantile(int(freedom), float(level))
-    from scipy.special import ndtri
+def _joined(parts: list[_Noise]) -> _Noise:
+    return _Noise(
+        np.concatenate([part.variance for part in parts]),
+        np.concatenate([part.largest for part in parts]),
+        np.concatenate([part.few for part in parts]),
+        np.concatenate([part.freedom for part in parts]),
+    )
 
-    return float(-ndtri((1.0 - level) / 2.0))
+
+def _between(
+    estimates: Estimates, sums: Sums, words: FloatArray, own: int, others: list[int]
+) -> tuple[FloatArray, FloatArray, FloatArray, _Noise]:
+    """Return the shares in a group and in others, the bias of their difference, and its noise."""
+    texts, total = estimates.observed.texts, float(words[others].sum())
+    every = [own, *others]
+    share, other = sums.estimate[own] / words[own], sums.estimate[others].sum(axis=0) / total
+    variance = sums.variance[own] / words[own] ** 2 + sums.variance[others].sum(axis=0) / total**2
+    together = sums.variance[every].sum(axis=0) / words[every].sum()
+    variance = np.maximum(variance, together * (1.0 / words[own] + 1.0 / total))
+    bias = sums.bias[own] / words[own] + sums.bias[others].sum(axis=0) / total
+    smaller = min(words[own], total)
+    noise = sums.noise[every].sum(axis=0) / words[every].sum() * smaller
+    freedom = math.inf
+    if estimates.of == POPULATION:
+        freedom = float(min(texts[own], texts[others].sum()) - 1)
+    return (
+        share,
+        other,
+        bias,
+        _Noise(
+            variance,
+            sums.reach / smaller,
+            noise < ENOUGH * sums.reach**2,
+            np.full(share.size, freedom),
+        ),
+    )
 
 
 def _adjusted(p: FloatArray, hypotheses: int) -> FloatArray:
@@ -280,8 +334,9 @@ class Trend:
 def trends(estimates: Estimates) -> list[Trend]:
     """Fit a line to each query over the groups, in the order of their names or numbers.
 
-    Weighted least squares with the known variances; a bias has no place in it, so that queries with
-    one are refused.
+    Least squares weighted by the words of a group: without a trend all have one variance a word,
+    which is estimated from all together. A bias has no place in it, so that queries with one are
+    refused.
 
     Raises:
         ParameterError: there are fewer than three groups, or a query has a bias.
@@ -295,20 +350,24 @@ def trends(estimates: Estimates) -> list[Trend]:
         raise ParameterError("a trend is fitted to estimates without a bias alone")
     x = places(observed.groups)
     sums = sums_of(undone, observed, estimates.of)
-    words = np.maximum(observed.words.astype(np.float64), 1.0)[:, None]
-    share, variance = sums.estimate / words, np.maximum(sums.variance, 1e-300) / words**2
-    weights = 1.0 / variance
-    total = weights.sum(axis=0)
-    middle = (weights * x[:, None]).sum(axis=0) / total
-    away = x[:, None] - middle
-    spread = (weights * away**2).sum(axis=0)
-    slope = (weights * away * share).sum(axis=0) / spread
-    mean = (weights * share).sum(axis=0) / total
-    error = 1.0 / np.sqrt(spread)
-    p = _tails(np.abs(slope) / error, np.full(slope.size, math.inf))
+    words = np.maximum(observed.words.astype(np.float64), 1.0)
+    share = sums.estimate / words[:, None]
+    middle = float(words @ x) / words.sum()
+    away = x - middle
+    # The slope is Σ a_k·share_k; one output of a group changes its share by reach/words.
+    weights = words * away / float(words @ away**2)
+    slope = weights @ share
+    a_word = sums.variance.sum(axis=0) / words.sum()
+    noise = _Noise(
+        a_word / float(words @ away**2),
+        float(np.abs(weights / words).max()) * sums.reach,
+        sums.noise.sum(axis=0) < ENOUGH * sums.reach**2,
+        np.full(slope.size, math.inf),
+    )
+    p = noise.chance(np.abs(slope))
     q = _adjusted(p, p.size)
-    width = _quantile(math.inf, estimates.level) * error
-    start = mean + slope * (x.min() - middle)
+    width = noise.half(np.full(slope.size, estimates.level))
+    start = (words @ share) / words.sum() + slope * (x.min() - middle)
     columns = (start, slope, slope - width, slope + width, p, q)
     return [
         Trend(name, *(float(column[j]) for column in columns))
@@ -391,7 +450,7 @@ def mean_distance(estimates: Estimates, first: str, second: str) -> Distance:
     variance = 4.0 * float(difference @ covariance @ difference) + 2.0 * float(
         (covariance**2).sum()
     )
-    width = _quantile(math.inf, estimates.level) * math.sqrt(variance)
+    width = normal_quantile(estimates.level) * math.sqrt(variance)
     return Distance(
         (first, second), squared, max(squared - width, 0.0), max(squared + width, 0.0), noise
     )

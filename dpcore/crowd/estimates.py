@@ -5,10 +5,13 @@ two questions:
 
 * `texts`: how often is it in *these* texts? Only the mechanism's noise is random, and outputs are
   independent: the variance is Σ Var(h(y_i) | w_i), of which Σ h(y_i)² − Σ h₂(y_i) is an unbiased
-  estimate. The interval is that of the normal law where at least `ENOUGH` outputs carry the
-  variance, else that of Maurer and Pontil 2009 (Theorem 4, for independent numbers of one range).
+  estimate. The interval is that of the normal law where the noise is as large as that of `ENOUGH`
+  outputs of the largest h. Fewer outputs may be seen by chance never, and their variance with them:
+  there it is that of Maurer and Pontil 2009 (Theorem 4; its proof needs numbers of one range that
+  are independent, not of one law, since a sample variance is on average no less than their own).
 * `population`: how often is it where such texts come from? The texts are a sample: the variance is
-  that of a ratio of sums over texts (Cochran 1977, Section 2.11), and holds the noise too.
+  that of a ratio of sums over texts (Cochran 1977, Section 2.11), and holds the noise too. An
+  interval is no narrower than the one for few outputs.
 
 What P h = g lacks is added to both ends: |P h − g| is a query too, and a function of outputs whose
 mean is no less, for whatever word, is estimated in the same way.
@@ -27,7 +30,7 @@ from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.undo import Undone
 from dpcore.display import table
 from dpcore.errors import ParameterError
-from dpcore.learn.intervals import student_quantile
+from dpcore.learn.intervals import normal_quantile, student_quantile
 from dpcore.limits import MAX_CROWD_GROUPS
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ TEXTS, POPULATION = "texts", "population"
 FOR = (TEXTS, POPULATION)
 LEVEL = 0.95
 ENOUGH = 30.0
-"""Outputs of equal weight whose sum is taken for normal."""
+"""Outputs of the largest h whose noise is taken for normal."""
 LEAST_TEXTS = 2
 """Texts of a group: one text is no crowd."""
 _BIAS_LEVEL = 1e-4  # chance that the bound on the bias fails, beside that of the interval
@@ -236,23 +239,28 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Estimates of all queries in all groups as arrays, shape (G, m) each.
+    """Estimates of all queries in all groups as arrays, shape (G, m) each unless it is said.
 
     Attributes:
         estimate: Ĝ.
-        variance: of it, as `of` asks.
+        variance: of it, as `of` asks, and at least that of the noise.
+        noise: estimated variance of what the mechanism adds.
         bias: bound on the bias.
-        carried: number of equal outputs that carry as much variance.
-        spread: difference of the largest and the least h.
         sample: sample variance of h over the outputs.
+        reach: difference of the largest and the least h, shape (m,).
     """
 
     estimate: FloatArray
     variance: FloatArray
+    noise: FloatArray
     bias: FloatArray
-    carried: FloatArray
-    spread: FloatArray
     sample: FloatArray
+    reach: FloatArray
+
+    @property
+    def few(self) -> BoolArray:
+        """True where the noise is less than that of `ENOUGH` outputs of the largest h."""
+        return np.asarray(self.noise < ENOUGH * self.reach**2)
 
 
 def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
@@ -269,55 +277,57 @@ def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
     if of not in FOR:
         raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
     h = undone.values.astype(np.float64)
-    o = observed.outputs.astype(np.float64)
-    total = np.maximum(o.sum(axis=1, keepdims=True), 1.0)
-    estimate, second = o @ h, o @ h**2
-    itself = estimate if undone.squares is None else o @ undone.squares.astype(np.float64)
-    variance = np.maximum(second - itself, 0.0)
-    fourth = o @ h**4
-    carried = np.divide(second**2, fourth, out=np.zeros_like(second), where=fourth > 0)
+    outputs = observed.outputs.astype(np.float64)
+    estimate, second = outputs @ h, outputs @ h**2
+    itself = estimate if undone.squares is None else outputs @ undone.squares.astype(np.float64)
+    variance = noise = np.maximum(second - itself, 0.0)
     if of == POPULATION:
         if observed.moments is None:
             raise ParameterError(
                 "the sums over texts were not counted: ask for them when you count"
             )
-        pairs = zip(observed.moments, total[:, 0], observed.texts, strict=True)
-        variance = np.stack([moments.variance(float(n), int(j)) for moments, n, j in pairs])
-        carried = np.broadcast_to(observed.texts[:, None].astype(float), variance.shape)
-    return Sums(
-        estimate, variance, _bias(undone, o, total), np.asarray(carried),
-        np.broadcast_to(np.ptp(h, axis=0), variance.shape),
-        np.maximum(second / total - (estimate / total) ** 2, 0.0),
-    )  # fmt: skip
-
-
-def _bias(undone: Undone, outputs: FloatArray, total: FloatArray) -> FloatArray:
-    """Bound |E Ĝ − G| by the words there could be, or by the outputs there are, shape (G, m)."""
-    largest = total * undone.worst
+        groups = zip(observed.moments, observed.words, observed.texts, strict=True)
+        over_texts = [moments.variance(max(float(n), 1.0), int(j)) for moments, n, j in groups]
+        variance = np.maximum(noise, over_texts)
+    total = np.maximum(outputs.sum(axis=1, keepdims=True), 2.0)
     over = undone.over.astype(np.float64)
-    # Maurer and Pontil 2009 (Theorem 4), as for an interval.
-    term = math.log(2.0 / _BIAS_LEVEL)
-    mean = outputs @ over / total
-    spread = np.maximum(outputs @ over**2 / total - mean**2, 0.0)
-    beyond = np.sqrt(2.0 * term * spread / total)
-    beyond += 7.0 / 3.0 * term * np.ptp(over, axis=0) / np.maximum(total - 1.0, 1.0)
-    return np.asarray(np.minimum(largest, total * (mean + beyond)))
+    spread = _sample_variance(outputs @ over, outputs @ over**2, total)
+    beyond = _beyond(spread, np.ptp(over, axis=0), total, _BIAS_LEVEL)
+    bias = np.minimum(total * undone.worst, np.maximum(outputs @ over + beyond, 0.0))
+    sample = _sample_variance(estimate, second, total)
+    return Sums(estimate, variance, noise, bias, sample, np.asarray(np.ptp(h, axis=0)))
+
+
+def _sample_variance(sums: FloatArray, squares: FloatArray, total: FloatArray) -> FloatArray:
+    """Return the sample variance of `total` numbers with these sums, and sums of squares."""
+    return np.asarray(np.maximum(squares - sums**2 / total, 0.0) / (total - 1.0))
+
+
+def _beyond(sample: FloatArray, reach: FloatArray, total: FloatArray, chance: float) -> FloatArray:
+    """Bound by how much a sum exceeds its mean with a given chance, by Maurer and Pontil 2009.
+
+    Args:
+        sample: sample variance of the numbers.
+        reach: difference of the largest and the least possible one.
+        total: number of them.
+        chance: that the sum is farther off, to one side.
+    """
+    term = math.log(2.0 / chance)
+    return np.asarray(
+        np.sqrt(2.0 * total * sample * term) + 7.0 / 3.0 * term * reach * total / (total - 1.0)
+    )
 
 
 def half_widths(sums: Sums, observed: Observed, of: str, level: float) -> FloatArray:
     """Return half the width of each interval without the bias, shape (G, m)."""
-    chance = 1.0 - level
     if of == POPULATION:
         quantiles = np.array([student_quantile(int(j) - 1, level) for j in observed.texts])
-        return np.asarray(quantiles[:, None] * np.sqrt(sums.variance))
-    from scipy.special import ndtri
-
-    normal = float(-ndtri(chance / 2.0)) * np.sqrt(sums.variance)
+    else:
+        quantiles = np.full(len(observed.groups), normal_quantile(level))
+    normal = quantiles[:, None] * np.sqrt(sums.variance)
     total = np.maximum(observed.words.astype(np.float64)[:, None], 2.0)
-    term = math.log(4.0 / chance)
-    safe = np.sqrt(2.0 * total * sums.sample * term)
-    safe += 7.0 / 3.0 * term * sums.spread * total / (total - 1.0)
-    return np.asarray(np.where(sums.carried >= ENOUGH, normal, safe))
+    safe = _beyond(sums.sample, sums.reach, total, 0.5 * (1.0 - level))
+    return np.asarray(np.where(sums.few, np.maximum(normal, safe), normal))
 
 
 @dataclass(frozen=True, eq=False)

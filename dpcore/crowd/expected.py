@@ -7,8 +7,8 @@ the variance for each word of text is
     V(f) = E h(y)² − f = (1 − f)·E[h² | other words] + f·E[h² | words of the query] − f.
 
 The two means are exact for the law and h: expected outputs times h². At another share f than that
-of the language the words of the query keep their proportions, and so do all others. An interval of
-level 95 % has the half width z·√(N·V) + N·b, with z = 1.96 and b the expected bound of the bias, so
+of the language the words of the query keep their proportions, and so do all others. A normal
+interval of level 95 % (`dpcore.crowd.estimates`) has the half width z·√(N·V) + N·b, with z = 1.96 and b the expected bound of the bias, so
 that relative to N·f the error is
 
     r = (z·√(V/N) + b)/f,    and N = V·(z/(r·f − b))².
@@ -33,6 +33,7 @@ from dpcore.crowd.operators import Operator, operator_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import EXACT, undo
 from dpcore.errors import LexiconError
+from dpcore.learn.intervals import normal_quantile
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.mechanism import Mechanism
@@ -67,19 +68,19 @@ class Noise:
 
     def error(self, share: FloatArray, words: float, level: float) -> FloatArray:
         """Return the relative half width r with N words of text, shape (m,)."""
-        half = _quantile(level) * np.sqrt(self.variance(share) / words)
+        half = normal_quantile(level) * np.sqrt(self.variance(share) / words)
         return np.asarray((half + self.bias) / share)
 
     def words(self, share: FloatArray, error: float, level: float) -> FloatArray:
         """Return the number N of words of text for a relative half width, shape (m,)."""
         gap = error * share - self.bias
         with np.errstate(divide="ignore", invalid="ignore"):
-            needed = self.variance(share) * (_quantile(level) / gap) ** 2
+            needed = self.variance(share) * (normal_quantile(level) / gap) ** 2
         return np.where(gap > 0, needed, math.inf)
 
     def least_share(self, words: float, error: float, level: float) -> FloatArray:
         """Return the share from which on r is met with N words of text, shape (m,); NaN if none."""
-        k = words / _quantile(level) ** 2
+        k = words / normal_quantile(level) ** 2
         mean = np.maximum(1.0 - self.worst, 0.0) ** 2
         # (r·f − b)²·k = V(f), of which the larger root is the one with r·f > b.
         square = k * error**2
@@ -185,9 +186,3 @@ def rough_noise_of(
     # A word that never comes out as itself is not counted in this way.
     lost = ((wanted > 0) & (stays <= 0)).any(axis=0)
     return replace(noise, rest=np.where(lost, math.inf, noise.rest))
-
-
-def _quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(-ndtri((1.0 - level) / 2.0))

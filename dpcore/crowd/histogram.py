@@ -82,7 +82,8 @@ class AllCounts:
 
     Attributes:
         counts: ĉ, unbiased, perhaps below 0.
-        errors: standard errors of `counts`, each from `draws` draws of the noise.
+        errors: standard errors of `counts`, each from `draws` draws of the noise; too small for a
+            word that never came out.
         draws: degrees of freedom of an error.
     """
 

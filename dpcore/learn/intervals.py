@@ -52,6 +52,14 @@ def student_quantile(freedom: int, level: float = LEVEL) -> float:
     return float(stdtrit(freedom, 1.0 - 0.5 * (1.0 - level)))  # both tails share 1 − level
 
 
+@functools.lru_cache(maxsize=64)
+def normal_quantile(level: float = LEVEL) -> float:
+    """Return half the width of a normal interval of this coverage, in standard errors."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(0.5 * (1.0 - level)))
+
+
 def ratio_of_sums(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
     """Return Σ values / Σ counts over independent groups, and its standard error.
 

@@ -63,6 +63,26 @@ def test_false_discoveries_are_few_where_nothing_differs() -> None:
     assert wrong / trials <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / trials)
 
 
+@pytest.mark.parametrize("ratio", [1, 9])
+@pytest.mark.parametrize("size", [200, 1_000])
+def test_few_outputs_are_no_discovery(ratio: int, size: int) -> None:
+    """Small groups of one and the same words: what did not come out is not taken for absent."""
+    rng, trials, epsilon = np.random.default_rng(7), 200, 7.0
+    mechanism = create("k-ary", SMALL)
+    undone = undo(mechanism, epsilon, of_indices(SMALL, ALL), size)
+    groups = [np.repeat(ALL, [size // 40] * N), np.repeat(ALL, [ratio * size // 40] * N)]
+    # Of a quarter of the words no one writes.
+    groups = [words[words >= N // 4] for words in groups]
+    wrong = 0
+    for _ in range(trials):
+        outputs = [
+            np.bincount(mechanism.sample(rng, words, epsilon), minlength=N) for words in groups
+        ]
+        seen = Observed(("a", "b"), np.array([5, 5]), np.stack(outputs))
+        wrong += bool(compare(Estimates("k-ary", epsilon, TEXTS, 0.95, True, seen, undone)).found)
+    assert wrong / trials <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / trials)
+
+
 def test_what_differs_is_found_with_its_sign() -> None:
     rng = np.random.default_rng(1)
     first, second = np.full(N, 1 / N), np.full(N, 1 / N)

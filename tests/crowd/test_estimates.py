@@ -112,8 +112,29 @@ def test_a_tally_is_the_plain_count_in_any_batches() -> None:
         sizes = np.array([(text >= 0).sum() for text in own])
         rest = sums - sums.sum(axis=0) / sizes.sum() * sizes[:, None]
         expected = (rest**2).sum(axis=0) * len(own) / (len(own) - 1)
-        np.testing.assert_allclose(sums_of(undone, first, POPULATION).variance[g], expected)
-        np.testing.assert_allclose(sums_of(undone, second, POPULATION).variance[g], expected)
+        for seen in (first, second):
+            assert seen.moments is not None
+            variance = seen.moments[g].variance(float(sizes.sum()), len(own))
+            np.testing.assert_allclose(variance, expected)
+            both = np.maximum(expected, sums_of(undone, seen, TEXTS).variance[g])
+            np.testing.assert_allclose(sums_of(undone, seen, POPULATION).variance[g], both)
+
+
+@pytest.mark.parametrize("of", [TEXTS, POPULATION])
+def test_a_word_that_never_came_out_may_still_be_there(of: str) -> None:
+    """At a large ε most outputs are the words; that one is absent says little of a rare one."""
+    mechanism, size, rare = create("k-ary", SMALL), 200, 2
+    undone = undo(mechanism, 5.0, of_indices(SMALL, np.array([9])), size)
+    words, rng = np.append(np.zeros(size - rare, dtype=int), [9] * rare), np.random.default_rng(5)
+    held = 0
+    for _ in range(REPEATED):
+        tally = Tally(N, undone)
+        tally.add(mechanism.sample(rng, words, 5.0), np.arange(0, size + 1, 10))
+        seen = tally.observed()
+        (row,) = Estimates("k-ary", 5.0, of, 0.95, False, seen, undone).rows
+        assert row.high > 0
+        held += row.low <= rare <= row.high
+    assert held / REPEATED >= LEAST
 
 
 def test_one_text_is_no_crowd_and_too_many_groups_are_none() -> None:
