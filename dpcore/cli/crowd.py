@@ -17,7 +17,6 @@ from dpcore.crowd.check import check_law
 from dpcore.crowd.comparison import Comparison, compare
 from dpcore.crowd.counting import Texts, counted, open_copy
 from dpcore.crowd.estimates import FOR, LEVEL, TEXTS, Estimates, Tally
-from dpcore.crowd.planner import LEVEL as PLANNED_LEVEL
 from dpcore.crowd.planner import WORDS_PER_TEXT, Plan, countable, plan
 from dpcore.crowd.queries import Queries
 from dpcore.errors import ParameterError
@@ -194,7 +193,7 @@ _PLANNED = (
 @option(
     "--words-per-text", type=float, default=WORDS_PER_TEXT, help="words of a text that are changed"
 )
-@option("--level", default=PLANNED_LEVEL, help="coverage of each interval by itself")
+@option("--level", default=LEVEL, help="coverage of each interval by itself")
 @option(
     "--stranger", default=COUNTS, metavar="WHO",
     help=f"who guesses: {', '.join(STRANGERS)}, or a list such as monday=0.5,garage=0.5",

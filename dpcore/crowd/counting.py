@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.arguments import a_kind, a_name, a_real, a_whole
+from dpcore.arguments import a_kind, a_name, a_whole
 from dpcore.arrays import BoolArray, IntArray
 from dpcore.crowd import queries as asking
 from dpcore.crowd.comparison import candidates, compare
@@ -22,6 +22,7 @@ from dpcore.crowd.estimates import (
     Estimates,
     Observed,
     Tally,
+    check_level,
 )
 from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
@@ -172,9 +173,7 @@ def counted(
         raise ParameterError("say what is counted: words, or the number of words for top")
     if a_name(of, "of") not in FOR:
         raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
-    level = a_real(level, "level")
-    if not 0.5 <= level < 1:
-        raise ParameterError(f"a level is at least .5 and below 1, got {level}")
+    level = check_level(level)
     mechanism, lexicon = texts.mechanism, texts.mechanism.lexicon
     check_countable(mechanism, texts.epsilon)
     observed, hypotheses = None, None

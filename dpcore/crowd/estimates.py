@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcore.arguments import a_real, describe
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.undo import Undone
 from dpcore.display import table
@@ -49,6 +50,18 @@ EVERYTHING = "all"
 """Name of the group of all texts, where no column divides them."""
 
 UNBIASED, BIASED, UNKNOWN = "unbiased", "biased", "undetermined"
+
+
+def check_level(value: object) -> float:
+    """Return the level of an interval.
+
+    Raises:
+        ParameterError: it is no number from .5 to 1, 1 excluded.
+    """
+    level = a_real(value, "level")
+    if not 0.5 <= level < 1:
+        raise ParameterError(f"a level is at least .5 and below 1, got {describe(value)}")
+    return level
 
 
 class Tally:

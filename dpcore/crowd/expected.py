@@ -8,8 +8,8 @@ the variance for each word of text is
 
 The two means are exact for the law and h: expected outputs times h². At another share f than that
 of the language the words of the query keep their proportions, and so do all others. A normal
-interval of level 95 % (`dpcore.crowd.estimates`) has the half width z·√(N·V) + N·b, with z = 1.96 and b the expected bound of the bias, so
-that relative to N·f the error is
+interval of level 95 % (`dpcore.crowd.estimates`) has the half width z·√(N·V) + N·b, with z = 1.96
+and b the expected bound of the bias, so that relative to N·f the error is
 
     r = (z·√(V/N) + b)/f,    and N = V·(z/(r·f − b))².
 
@@ -28,13 +28,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray
-from dpcore.attack.language.language import word_frequencies
 from dpcore.crowd.operators import Operator, operator_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import EXACT, undo
-from dpcore.errors import LexiconError
 from dpcore.learn.intervals import normal_quantile
-from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.mechanism import Mechanism
 
@@ -151,14 +148,6 @@ def _outputs(
     columns[:, -1] = frequency
     outputs = operator.transposed(columns, progress)
     return outputs[:, :-1], outputs[:, -1]
-
-
-def frequencies(lexicon: Lexicon) -> FloatArray:
-    """Return the shares of the words in the language, shape (n,); all alike if not known."""
-    try:
-        return word_frequencies(lexicon)
-    except LexiconError:
-        return np.full(len(lexicon), 1.0 / len(lexicon))
 
 
 def language_shares(queries: Queries, frequency: FloatArray) -> FloatArray:

@@ -27,9 +27,9 @@ from dpcore.mechanisms.mechanism import KernelLaw, Mechanism, SparseLaw
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-LAW_ERROR = 1e-9
-"""Bound on the relative error of a probability in double precision: distances are off by 1e-11, and
-exponents of up to 100 count."""
+LAW_ERROR = 2e-9
+"""Bound on the relative error of a probability in double precision: distances are off by 1e-11,
+exponents of up to 100 count, and a weight and its normaliser are off by so much each."""
 _LAWS_ENTRIES = 10_000_000
 """Numbers of the laws of a whole lexicon up to which they are kept, where there is no other way."""
 
@@ -286,6 +286,19 @@ def operator_of(mechanism: Mechanism, epsilon: float, progress: Progress = silen
         f"to {math.isqrt(_LAWS_ENTRIES):,}: take a smaller lexicon, or another mechanism such as "
         "tem or k-ary"
     )
+
+
+def response_of(mechanism: Mechanism, epsilon: float) -> tuple[float, float] | None:
+    """Return p − q and q, where any word is kept with p and each other comes out with q.
+
+    None for another law than that of k-ary randomised response.
+    """
+    law, n = mechanism.sparse_law(epsilon), len(mechanism.lexicon)
+    if law is None or law.words.size != n or not np.array_equal(law.words, law.outputs):
+        return None
+    if np.ptp(law.base) > 0 or np.ptp(law.excess) > 0:
+        return None
+    return float(law.excess[0]), float(law.base[0])
 
 
 def check_countable(mechanism: Mechanism, epsilon: float) -> None:

@@ -19,16 +19,12 @@ from dpcore.attack.leak import COUNTS, Leak, leak, stranger_of
 from dpcore.attack.output.prior import Prior
 from dpcore.attack.trade.levels import epsilons_at
 from dpcore.crowd import queries as asking
-from dpcore.crowd.expected import (
-    Noise,
-    frequencies,
-    language_shares,
-    noise_of,
-    rough_noise_of,
-)
+from dpcore.crowd.estimates import LEVEL, check_level
+from dpcore.crowd.expected import Noise, language_shares, noise_of, rough_noise_of
 from dpcore.crowd.lower_bound import least_mean_variance, least_variance
-from dpcore.crowd.operators import check_countable
+from dpcore.crowd.operators import check_countable, response_of
 from dpcore.crowd.queries import Queries
+from dpcore.crowd.undo import frequencies
 from dpcore.errors import ParameterError
 from dpcore.guarantee import PureLocalPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 
 WORDS_PER_TEXT = 220
 """Words of a text, if nothing else is said: those of the mean review of IMDb."""
-LEVEL = 0.95
 TEXTS, ERROR, EPSILON = "texts", "error", "epsilon"
 """Names of the number that a plan computes."""
 _RANKS = (100, 1_000, 10_000)  # of the words that are planned for, if none is named
@@ -255,7 +250,7 @@ def plan(
     frequency = frequencies(mechanism.lexicon)
     asked = _asked(mechanism.lexicon, words, frequency)
     shares = _shares(asked, share, frequency)
-    question = _Question(mechanism, asked, frequency, shares, _level(level), progress)
+    question = _Question(mechanism, asked, frequency, shares, check_level(level), progress)
     if texts is not None and error is not None:
         value = question.least_epsilon(texts * per_text, error)
     else:
@@ -309,7 +304,7 @@ def countable(
     texts = a_whole(texts, "texts", 1, MAX_TEXTS_PLANNED)
     error = _positive(error, "error")
     words_per_text = _positive(words_per_text, "words per text")
-    level = _level(level)
+    level = check_level(level)
     value = _epsilon(mechanism, epsilon, leakage, stranger, progress)
     check_countable(mechanism, value)
     frequency = frequencies(mechanism.lexicon)
@@ -349,13 +344,6 @@ def _positive(value: object, what: str) -> float:
     if not 0 < number < math.inf:
         raise ParameterError(f"{what} must be above 0 and finite, got {describe(value)}")
     return number
-
-
-def _level(value: object) -> float:
-    level = a_real(value, "level")
-    if not 0.5 <= level < 1:
-        raise ParameterError(f"a level is at least .5 and below 1, got {describe(value)}")
-    return level
 
 
 def _asked(
@@ -489,7 +477,7 @@ class _Question:
             )  # fmt: skip
             return self._excess(rough, total, error)
 
-        quick = len(mechanism.lexicon) <= _SMALL or _alike(mechanism, high) is not None
+        quick = len(mechanism.lexicon) <= _SMALL or response_of(mechanism, high) is not None
         sparse = mechanism.sparse_law(high) is not None
         if (excess if quick or sparse else guess)(high) > 0:
             raise ParameterError(
@@ -526,23 +514,13 @@ def _bound(mechanism: Mechanism, epsilon: float) -> float | None:
 
 def _above_all(mechanism: Mechanism, epsilon: float) -> float | None:
     """Return the mean variance over all words over the least; None for all but k-ary response."""
-    alike, n = _alike(mechanism, epsilon), len(mechanism.lexicon)
+    alike, n = response_of(mechanism, epsilon), len(mechanism.lexicon)
     if alike is None or n < 2 or not _bound(mechanism, epsilon):
         return None
     kept, q = alike
     variance = q * (1.0 - q) / kept**2 + ((1.0 - 2.0 * q) / kept - 1.0) / n
     least = least_mean_variance(mechanism.guarantee(epsilon).epsilon, n)
     return variance / least if least > 0 else None
-
-
-def _alike(mechanism: Mechanism, epsilon: float) -> tuple[float, float] | None:
-    """Return p − q and q of a law that treats all words alike; None for other laws."""
-    law, n = mechanism.sparse_law(epsilon), len(mechanism.lexicon)
-    if law is None or law.words.size != n or not np.array_equal(law.words, law.outputs):
-        return None
-    if np.ptp(law.base) > 0 or np.ptp(law.excess) > 0:
-        return None
-    return float(law.excess[0]), float(law.base[0])
 
 
 def _epsilon(

@@ -18,6 +18,7 @@ import numpy as np
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.bundled import Crowd
 from dpcore.crowd.comparison import RATE
+from dpcore.crowd.operators import response_of
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
@@ -131,21 +132,14 @@ def k_ary(mechanism: Mechanism, epsilon: float) -> tuple[SparseLaw, float, float
         ParameterError: the mechanism is another one.
         EpsilonError: ε is not admissible.
     """
-    law = mechanism.sparse_law(epsilon)
-    own = np.arange(len(mechanism.lexicon))
-    if (
-        law is None
-        or not np.array_equal(law.words, own)
-        or not np.array_equal(law.outputs, own)
-        or np.ptp(law.base) > 0
-        or np.ptp(law.excess) > 0
-    ):
+    law, response = mechanism.sparse_law(epsilon), response_of(mechanism, epsilon)
+    if law is None or response is None:
         raise ParameterError(
             f"all words are compared at once in texts of k-ary, got {mechanism.short}: count named "
             "words with dpcore.count"
         )
-    q = float(law.base[0])
-    return law, q + float(law.excess[0]), q
+    more, q = response
+    return law, q + more, q
 
 
 def content_words(lexicon: Lexicon) -> BoolArray:

@@ -41,7 +41,7 @@ EXACT = 1e-6
 _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
 _PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
 _ROUGH = 1e-4  # part of the residual that steps in single precision may leave
-_VERSION = 1  # of the solutions here: another one makes what is in the cache unknown
+_VERSION = 2  # of the solutions here: another one makes what is in the cache unknown
 _TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
 
 
@@ -119,7 +119,8 @@ def undo(
     expected = max(1.0, total)
     # To the next power of four: files of nearly one size share a solution.
     expected = 4.0 ** math.ceil(math.log(expected, 4.0))
-    quick = mechanism.sparse_law(value) is not None
+    # Of k-ary response two steps are the solution.
+    quick = mechanism.symmetric_law and mechanism.sparse_law(value) is not None
     name = _name(mechanism, value, queries, expected, used)
     fingerprint = mechanism.lexicon.fingerprint
     entry = None if quick or name is None else recall(fingerprint, name)
@@ -127,7 +128,8 @@ def undo(
         arrays = dict(entry.arrays)
         return Undone(queries, **({"squares": None} | arrays))  # type: ignore[arg-type]
     operator = operator_of(mechanism, value, progress)
-    frequency = _frequency(mechanism.lexicon)
+    # Half by the language and half all alike, so that no word goes without weight.
+    frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
     parts = [
         _undone(operator, part, frequency, expected, used, progress)
         for part in queries.parts(_TOGETHER)
@@ -170,14 +172,12 @@ def _name(
     return f"undone-{digest.hexdigest()[:20]}"
 
 
-def _frequency(lexicon: Lexicon) -> FloatArray:
-    """Return how common words are, half by the language and half all alike, shape (n,)."""
-    n = len(lexicon)
+def frequencies(lexicon: Lexicon) -> FloatArray:
+    """Return the shares of the words in the language, shape (n,); all alike if not known."""
     try:
-        known = word_frequencies(lexicon)
-    except LexiconError:  # of another language
-        return np.full(n, 1.0 / n)
-    return np.asarray(0.5 * known + 0.5 / n)
+        return word_frequencies(lexicon)
+    except LexiconError:
+        return np.full(len(lexicon), 1.0 / len(lexicon))
 
 
 def _undone(

@@ -11,11 +11,11 @@ from dpcore.arrays import FloatArray
 from dpcore.attack.leak import leak
 from dpcore.crowd import planner
 from dpcore.crowd.bundled import crowd
-from dpcore.crowd.expected import Noise, frequencies, language_shares, noise_of
+from dpcore.crowd.expected import Noise, language_shares, noise_of
 from dpcore.crowd.lower_bound import least_mean_variance, least_variance
 from dpcore.crowd.planner import Plan, countable, plan
 from dpcore.crowd.queries import Queries, of_indices, of_numbers, of_words
-from dpcore.crowd.undo import undo
+from dpcore.crowd.undo import frequencies, undo
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
