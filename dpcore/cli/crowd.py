@@ -15,9 +15,9 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.crowd import queries as asking
 from dpcore.crowd.check import check_law
 from dpcore.crowd.comparison import Comparison, compare
-from dpcore.crowd.counting import Texts, counted, open_copy
+from dpcore.crowd.counting import Texts, estimate_counts, open_copy
 from dpcore.crowd.estimates import FOR, LEVEL, TEXTS, Estimates, Tally
-from dpcore.crowd.planner import WORDS_PER_TEXT, Plan, countable, plan
+from dpcore.crowd.planner import WORDS_PER_TEXT, Plan, countable_words, plan
 from dpcore.crowd.queries import Queries
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
@@ -67,7 +67,7 @@ def count_command(options: Options) -> Answer:
     texts = open_copy(options.private, options.record, lexicon, options.by)
     if options.check:
         return _checked(texts, options.progress)
-    estimates = counted(
+    estimates = estimate_counts(
         texts,
         _asked(lexicon, options),
         top=options.top,
@@ -97,12 +97,12 @@ def _of_file(lexicon: Lexicon, path: Path) -> Queries:
     """Read a list of words; a message has no word of it, for it may be a secret itself."""
     text = decode(file_bytes(path))
     words = [line.strip() for line in text.splitlines() if line.strip()]
-    known = [word for word in words if word in lexicon]
-    if not known:
+    vocabulary_words = [word for word in words if word in lexicon]
+    if not vocabulary_words:
         raise ParameterError(f"{path.name} holds no word of the lexicon {lexicon.name!r}")
-    missing = len(words) - len(known)
-    name = "the list" if not missing else f"the list, without {missing:,} unknown words"
-    return asking.of_lists(lexicon, {name: known})
+    unknown = len(words) - len(vocabulary_words)
+    name = "the list" if not unknown else f"the list, without {unknown:,} unknown words"
+    return asking.of_lists(lexicon, {name: vocabulary_words})
 
 
 def _checked(texts: Texts, progress: Progress) -> Answer:
@@ -152,12 +152,12 @@ def _notes(estimates: Estimates) -> list[str]:
         f"Intervals of {level}, all together, for {whom}. No ε is spent. Words outside of the "
         "vocabulary count as they were treated: each as a random word, if they were replaced."
     ]
-    if not estimates.undone.unbiased.all():
+    if not estimates.estimators.unbiased.all():
         notes.append(
             "Some things have no unbiased estimate under this mechanism: what that may add or "
             "take is part of their intervals."
         )
-    if len(estimates.undone.queries) == MAX_QUERIES:
+    if len(estimates.estimators.queries) == MAX_QUERIES:
         notes.append(f"At most {MAX_QUERIES:,} things are counted at a time.")
     return notes
 
@@ -206,19 +206,19 @@ def plan_command(options: Options) -> Answer:
     """
     mechanism = build_mechanism(options)
     shared = fields.some(options, "words_per_text level stranger progress")
-    given = fields.some(options, "texts error epsilon leakage share")
-    planned = plan(mechanism, words=_words(options.words), **given, **shared)
-    result = planned.to_dict() | fields.of_settings(mechanism)
-    lines = [planned.sentence, "", *table(_PLANNED, [_planned(row) for row in result["rows"]])]
+    numbers = fields.some(options, "texts error epsilon leakage share")
+    outcome = plan(mechanism, words=_words(options.words), **numbers, **shared)
+    result = outcome.to_dict() | fields.of_settings(mechanism)
+    lines = [outcome.sentence, "", *table(_PLANNED, [_planned(row) for row in result["rows"]])]
     if options.countable:
-        if planned.texts is None:
+        if outcome.texts is None:
             raise ParameterError("no number of texts is enough: give --texts for --countable")
-        found = countable(
-            mechanism, texts=planned.texts, error=planned.error, epsilon=planned.epsilon, **shared
+        countable = countable_words(
+            mechanism, texts=outcome.texts, error=outcome.error, epsilon=outcome.epsilon, **shared
         ).to_dict()
-        result["countable"] = {name: found[name] for name in ("share", "words", "judged")}
-        lines += ["", f"So can be counted: {found['words']:,} words of the lexicon."]
-    return Answer(result | fields.of_lexicon(mechanism.lexicon), lines, _plan_notes(planned))
+        result["countable"] = {name: countable[name] for name in ("share", "words", "judged")}
+        lines += ["", f"So can be counted: {countable['words']:,} words of the lexicon."]
+    return Answer(result | fields.of_lexicon(mechanism.lexicon), lines, _plan_notes(outcome))
 
 
 def _words(named: list[str] | None) -> list[str] | None:
@@ -244,19 +244,19 @@ def _planned(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _plan_notes(planned: Plan) -> list[str]:
+def _plan_notes(outcome: Plan) -> list[str]:
     notes = [
         "Error: half the width of an interval for these texts over the count. Texts: how many it "
         "takes for the error of the plan. From: the share of all words from which on it is met."
     ]
-    if any(row.above_bound is not None for row in planned.rows):
+    if any(row.above_bound is not None for row in outcome.rows):
         notes.append(
             "Above bound: the variance over the least that any mechanism with this local ε could "
             "have, if it served this one count alone."
         )
-    if planned.above_bound is not None:
+    if outcome.above_bound is not None:
         notes.append(
-            f"Over all words, equally common, the mean variance is {planned.above_bound:.3g} times "
+            f"Over all words, equally common, the mean variance is {outcome.above_bound:.3g} times "
             "the least of any mechanism with this local ε."
         )
     return notes

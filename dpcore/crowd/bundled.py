@@ -153,9 +153,9 @@ def count_texts(
     for start in range(0, len(texts), _BATCH):
         bags = bags_of(texts[start : start + _BATCH], lexicon)
         of_word = np.repeat(of_text[start : start + _BATCH], bags.lengths)
-        known = bags.words >= 0
-        counts += np.bincount(of_word[known] * n + bags.words[known], minlength=size * n)
-        unknown += np.bincount(of_word[~known], minlength=size)
+        is_known = bags.words >= 0
+        counts += np.bincount(of_word[is_known] * n + bags.words[is_known], minlength=size * n)
+        unknown += np.bincount(of_word[~is_known], minlength=size)
         progress("counting words", min(start + _BATCH, len(texts)), len(texts))
     numbers = np.bincount(of_text, minlength=size)
     return Crowd(name, title, tuple(groups), numbers, unknown, counts.reshape(size, n))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import BoolArray, IntArray
-from dpcore.crowd.estimates import TEXTS, Observed, half_widths, sums_of
+from dpcore.crowd.estimates import TEXTS, OutputCounts, half_widths, sums_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import undo
 from dpcore.lexicon.progress import Progress, silent
@@ -76,7 +76,7 @@ class Check:
 def check_law(
     mechanism: Mechanism,
     epsilon: float,
-    observed: Observed,
+    observed: OutputCounts,
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
@@ -95,7 +95,7 @@ def check_law(
         EpsilonError: ε is not admissible.
     """
     outputs = observed.outputs.sum(axis=0)
-    every = Observed(("all",), observed.texts.sum(keepdims=True), outputs[None])
+    every = OutputCounts(("all",), observed.texts.sum(keepdims=True), outputs[None])
     n, total = outputs.size, int(outputs.sum())
     blocks = [block for block in np.array_split(np.arange(n), min(_BLOCKS, n)) if block.size]
     queries = Queries(
@@ -104,8 +104,8 @@ def check_law(
         tuple(blocks),
         tuple(np.ones(block.size) for block in blocks),
     )
-    undone = undo(mechanism, epsilon, queries, total, used=used, progress=progress)
-    sums = sums_of(undone, every, TEXTS)
+    estimators = undo(mechanism, epsilon, queries, total, used=used, progress=progress)
+    sums = sums_of(estimators, every, TEXTS)
     half = half_widths(sums, every, TEXTS, 1.0 - CHANCE / len(blocks)) + sums.bias
     lowest = int(np.argmin(sums.estimate + half))
     high = float((sums.estimate + half)[0, lowest])
@@ -121,12 +121,12 @@ def _absent(
     if law is None:
         return 0
     # Outputs that are not used went uncounted, so that the rest is conditional on being used.
-    counted = np.ones(outputs.size, dtype=bool) if used is None else used
-    mean = total * float(law.base[counted].min())
+    in_use = np.ones(outputs.size, dtype=bool) if used is None else used
+    mean = total * float(law.base[in_use].min())
     if not mean > 0:
         return 0
     # P(X ≤ k) ≤ e^(−m + k + k·ln(m/k)) for a sum X of independent trials of mean m ≥ k.
-    few = outputs[counted & (outputs < mean)].astype(np.float64)
+    few = outputs[in_use & (outputs < mean)].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         exponent = -mean + few + np.where(few > 0, few * np.log(mean / few), 0.0)
     return int((exponent < math.log(CHANCE / outputs.size)).sum())

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
-from dpcore.crowd.estimates import ENOUGH, POPULATION, Estimates, Observed, Sums, sums_of
+from dpcore.crowd.estimates import ENOUGH, POPULATION, Estimates, OutputCounts, Sums, sums_of
 from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import normal_quantile, student_quantile
@@ -34,7 +34,7 @@ RATE = 0.05
 """Share of false discoveries among those that are called different."""
 
 
-def candidates(observed: Observed, count: int) -> IntArray:
+def candidates(observed: OutputCounts, count: int) -> IntArray:
     """Return the words whose outputs differ most between groups, or of one group the commonest.
 
     Args:
@@ -170,9 +170,9 @@ def compare(estimates: Estimates) -> Comparison:
     groups = len(observed.groups)
     if groups < 2:
         raise ParameterError("a comparison needs two groups: count by a column")
-    sums = sums_of(estimates.undone, observed, estimates.of)
+    sums = sums_of(estimates.estimators, observed, estimates.of)
     words = np.maximum(observed.words.astype(np.float64), 1.0)
-    names = estimates.undone.queries.names
+    names = estimates.estimators.queries.names
     pairs = (
         [(1, [0])]
         if groups == 2
@@ -341,15 +341,15 @@ def trends(estimates: Estimates) -> list[Trend]:
     Raises:
         ParameterError: there are fewer than three groups, or a query has a bias.
     """
-    observed, undone = estimates.observed, estimates.undone
+    observed, estimators = estimates.observed, estimates.estimators
     if len(observed.groups) < 3:
         raise ParameterError(
             "a trend needs three groups: count by an ordered column, such as a month"
         )
-    if not undone.unbiased.all():
+    if not estimators.unbiased.all():
         raise ParameterError("a trend is fitted to estimates without a bias alone")
     x = places(observed.groups)
-    sums = sums_of(undone, observed, estimates.of)
+    sums = sums_of(estimators, observed, estimates.of)
     words = np.maximum(observed.words.astype(np.float64), 1.0)
     share = sums.estimate / words[:, None]
     middle = float(words @ x) / words.sum()
@@ -371,7 +371,7 @@ def trends(estimates: Estimates) -> list[Trend]:
     columns = (start, slope, slope - width, slope + width, p, q)
     return [
         Trend(name, *(float(column[j]) for column in columns))
-        for j, name in enumerate(undone.queries.names)
+        for j, name in enumerate(estimators.queries.names)
     ]
 
 
@@ -425,16 +425,16 @@ def mean_distance(estimates: Estimates, first: str, second: str) -> Distance:
         ParameterError: there is no such group, a coordinate has a bias, or the estimates are for
             `POPULATION`.
     """
-    observed, undone = estimates.observed, estimates.undone
+    observed, estimators = estimates.observed, estimates.estimators
     if estimates.of == POPULATION:
         raise ParameterError("the distance of two means is of these texts: count with of=texts")
-    if not undone.unbiased.all():
+    if not estimators.unbiased.all():
         raise ParameterError("a distance is estimated from coordinates without a bias alone")
     for name in (first, second):
         if name not in observed.groups:
             raise ParameterError(f"there is no group {name[:40]!r}")
-    h = undone.values.astype(np.float64)
-    sums = sums_of(undone, observed, estimates.of)
+    h = estimators.values.astype(np.float64)
+    sums = sums_of(estimators, observed, estimates.of)
     noise = 0.0
     difference, covariance = np.zeros(h.shape[1]), np.zeros((h.shape[1], h.shape[1]))
     for name, sign in ((first, 1.0), (second, -1.0)):

@@ -20,13 +20,13 @@ from dpcore.crowd.estimates import (
     POPULATION,
     TEXTS,
     Estimates,
-    Observed,
+    OutputCounts,
     Tally,
     check_level,
 )
 from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
-from dpcore.crowd.undo import Undone, undo
+from dpcore.crowd.undo import Estimators, undo
 from dpcore.errors import ParameterError, StudyError
 from dpcore.lexicon.cache import FIELDS
 from dpcore.lexicon.lexicon import Lexicon
@@ -69,7 +69,7 @@ class Texts:
     grouped: bool
     expected: int | None = None
 
-    def tally(self, tally: Tally) -> Observed:
+    def tally(self, tally: Tally) -> OutputCounts:
         """Count them."""
         for words, offsets, groups in self.batches():
             tally.add(words, offsets, groups)
@@ -137,8 +137,10 @@ def count(
         _used(mechanism.lexicon, treatment.keep_stop_words),
         labels is not None,
     )
-    asked = _asked(mechanism.lexicon, words)
-    return counted(read, asked, top=top, of=of, level=level, together=together, progress=progress)
+    queries = _asked(mechanism.lexicon, words)
+    return estimate_counts(
+        read, queries, top=top, of=of, level=level, together=together, progress=progress
+    )
 
 
 def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:
@@ -154,9 +156,9 @@ def _labels(by: Any, count: int) -> list[str]:
     return labels
 
 
-def counted(
+def estimate_counts(
     texts: Texts,
-    asked: Queries | None,
+    queries: Queries | None,
     *,
     top: int | None = None,
     of: str = TEXTS,
@@ -169,7 +171,7 @@ def counted(
     Raises:
         ParameterError: as `count`.
     """
-    if (asked is None) == (top is None):
+    if (queries is None) == (top is None):
         raise ParameterError("say what is counted: words, or the number of words for top")
     if a_name(of, "of") not in FOR:
         raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
@@ -177,42 +179,42 @@ def counted(
     mechanism, lexicon = texts.mechanism, texts.mechanism.lexicon
     check_countable(mechanism, texts.epsilon)
     observed, hypotheses = None, None
-    if asked is None:
+    if queries is None:
         number = a_whole(top, "top", 1, MAX_QUERIES)
         observed = texts.tally(Tally(len(lexicon), used=texts.used))
         ranked = max(number, _RANKED) if texts.grouped else number
-        asked = asking.of_indices(lexicon, candidates(observed, ranked))
+        queries = asking.of_indices(lexicon, candidates(observed, ranked))
         # Those that were not looked at are hypotheses too.
         hypotheses = len(lexicon) if texts.used is None else int(texts.used.sum())
     total = texts.expected or (None if observed is None else int(observed.words.sum()))
     if total is None:
         observed = texts.tally(Tally(len(lexicon), used=texts.used))
         total = int(observed.words.sum())
-    undone = undo(
-        mechanism, texts.epsilon, asked, total, used=texts.used, progress=progress
+    estimators = undo(
+        mechanism, texts.epsilon, queries, total, used=texts.used, progress=progress
     )  # fmt: skip
     if observed is not None and texts.grouped and top is not None:
-        undone = _clearest(texts, observed, undone, hypotheses, top)
+        estimators = _clearest(texts, observed, estimators, hypotheses, top)
     if observed is None or of == POPULATION:
-        sums = undone if of == POPULATION else None
+        sums = estimators if of == POPULATION else None
         observed = texts.tally(Tally(len(lexicon), sums, texts.used))
     return Estimates(
-        mechanism.short, texts.epsilon, of, level, together, observed, undone, hypotheses
+        mechanism.short, texts.epsilon, of, level, together, observed, estimators, hypotheses
     )
 
 
 def _clearest(
-    texts: Texts, observed: Observed, undone: Undone, hypotheses: int | None, top: int
-) -> Undone:
+    texts: Texts, observed: OutputCounts, estimators: Estimators, hypotheses: int | None, top: int
+) -> Estimators:
     """Keep the queries that differ most clearly, by what the mechanism adds alone."""
     if len(observed.groups) < 2:
-        return undone.only(np.arange(min(top, len(undone.queries))))
+        return estimators.only(np.arange(min(top, len(estimators.queries))))
     found = Estimates(
-        texts.mechanism.short, texts.epsilon, TEXTS, LEVEL, True, observed, undone, hypotheses
+        texts.mechanism.short, texts.epsilon, TEXTS, LEVEL, True, observed, estimators, hypotheses
     )
     names = list(dict.fromkeys(row.query for row in compare(found).rows))[:top]
-    places = {name: place for place, name in enumerate(undone.queries.names)}
-    return undone.only(np.array([places[name] for name in names]))
+    places = {name: place for place, name in enumerate(estimators.queries.names)}
+    return estimators.only(np.array([places[name] for name in names]))
 
 
 def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:
@@ -220,8 +222,8 @@ def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:
     if not keep_stop_words:
         return None
     language = rules_of(lexicon.language)
-    kept = [language.lower(word) in language.stop_words for word in lexicon.words]
-    return ~np.array(kept)
+    is_stop_word = [language.lower(word) in language.stop_words for word in lexicon.words]
+    return ~np.array(is_stop_word)
 
 
 # A private copy and its record, as `dpcore.privatize` writes them.
@@ -257,8 +259,8 @@ def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None)
             "experiment that cannot be counted; make a copy without --experiment, or a CSV"
         )
     if by is not None and by not in columns["keep"]:
-        kept = ", ".join(columns["keep"]) or "none"
-        raise StudyError(f"{by[:60]!r} is no column that was kept; kept were: {kept}")
+        is_stop_word = ", ".join(columns["keep"]) or "none"
+        raise StudyError(f"{by[:60]!r} is no column that was kept; kept were: {is_stop_word}")
     # The copy has the columns that were kept, under their names, and the text.
     wanted = Columns(columns["text"], () if by is None else (by,))
     form = format_of(path, reading, (*columns["keep"], columns["text"]))

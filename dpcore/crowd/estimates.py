@@ -28,7 +28,7 @@ import numpy as np
 
 from dpcore.arguments import a_real, describe
 from dpcore.arrays import BoolArray, FloatArray, IntArray
-from dpcore.crowd.undo import Undone
+from dpcore.crowd.undo import Estimators
 from dpcore.display import table
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import normal_quantile, student_quantile
@@ -69,14 +69,16 @@ class Tally:
 
     Args:
         n: number of words of the lexicon.
-        undone: functions whose sums over each text are needed for `POPULATION`; None for `TEXTS`.
+        estimators: functions whose sums over each text `POPULATION` needs; None for `TEXTS`.
         used: outputs that count, shape (n,); all if None.
     """
 
-    def __init__(self, n: int, undone: Undone | None = None, used: BoolArray | None = None) -> None:
+    def __init__(
+        self, n: int, estimators: Estimators | None = None, used: BoolArray | None = None
+    ) -> None:
         self.names: dict[str, int] = {}
         self._n, self._used = n, used
-        self._values = None if undone is None else undone.values.astype(np.float64)
+        self._values = None if estimators is None else estimators.values.astype(np.float64)
         self._rows: list[IntArray] = []
         self._texts: list[int] = []
         self._moments: list[_Moments] = []
@@ -96,10 +98,10 @@ class Tally:
         labels = [EVERYTHING] * texts if groups is None else groups
         codes = np.fromiter((self._code(label) for label in labels), dtype=np.int64, count=texts)
         text = np.repeat(np.arange(texts), np.diff(offsets))
-        counted = words >= 0
+        in_use = words >= 0
         if self._used is not None:
-            counted[counted] = self._used[words[counted]]
-        words, text = words[counted], text[counted]
+            in_use[in_use] = self._used[words[in_use]]
+        words, text = words[in_use], text[in_use]
         for code in np.unique(codes).tolist():
             own = codes[text] == code
             self._rows[code] += np.bincount(words[own], minlength=self._n)
@@ -134,7 +136,7 @@ class Tally:
             own = codes == code
             self._moments[code] = self._moments[code].with_texts(sums[own], sizes[own])
 
-    def observed(self) -> Observed:
+    def observed(self) -> OutputCounts:
         """Return what was counted, groups in the order of their names.
 
         Raises:
@@ -153,7 +155,7 @@ class Tally:
                 "leave it out, or count by a column with fewer values"
             )
         moments = None if self._values is None else tuple(self._moments[code] for code in order)
-        return Observed(
+        return OutputCounts(
             tuple(names), texts, np.stack([self._rows[code] for code in order]), moments
         )
 
@@ -187,7 +189,7 @@ class _Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class OutputCounts:
     """Outputs of private texts by group.
 
     Attributes:
@@ -276,11 +278,11 @@ class Sums:
         return np.asarray(self.noise < ENOUGH * self.reach**2)
 
 
-def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
+def sums_of(estimators: Estimators, observed: OutputCounts, of: str = TEXTS) -> Sums:
     """Return the estimates, their variances and the bounds on their bias.
 
     Args:
-        undone: functions of outputs.
+        estimators: functions of outputs.
         observed: outputs by group.
         of: `TEXTS` or `POPULATION`.
 
@@ -289,10 +291,12 @@ def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
     """
     if of not in FOR:
         raise ParameterError(f"an interval is for {' or '.join(FOR)}, got {of[:40]!r}")
-    h = undone.values.astype(np.float64)
+    h = estimators.values.astype(np.float64)
     outputs = observed.outputs.astype(np.float64)
     estimate, second = outputs @ h, outputs @ h**2
-    itself = estimate if undone.squares is None else outputs @ undone.squares.astype(np.float64)
+    itself = (
+        estimate if estimators.squares is None else outputs @ estimators.squares.astype(np.float64)
+    )
     variance = noise = np.maximum(second - itself, 0.0)
     if of == POPULATION:
         if observed.moments is None:
@@ -303,10 +307,10 @@ def sums_of(undone: Undone, observed: Observed, of: str = TEXTS) -> Sums:
         over_texts = [moments.variance(max(float(n), 1.0), int(j)) for moments, n, j in groups]
         variance = np.maximum(noise, over_texts)
     total = np.maximum(outputs.sum(axis=1, keepdims=True), 2.0)
-    over = undone.over.astype(np.float64)
+    over = estimators.over.astype(np.float64)
     spread = _sample_variance(outputs @ over, outputs @ over**2, total)
     beyond = _beyond(spread, np.ptp(over, axis=0), total, _BIAS_LEVEL)
-    bias = np.minimum(total * undone.worst, np.maximum(outputs @ over + beyond, 0.0))
+    bias = np.minimum(total * estimators.worst, np.maximum(outputs @ over + beyond, 0.0))
     sample = _sample_variance(estimate, second, total)
     return Sums(estimate, variance, noise, bias, sample, np.asarray(np.ptp(h, axis=0)))
 
@@ -331,7 +335,7 @@ def _beyond(sample: FloatArray, reach: FloatArray, total: FloatArray, chance: fl
     )
 
 
-def half_widths(sums: Sums, observed: Observed, of: str, level: float) -> FloatArray:
+def half_widths(sums: Sums, observed: OutputCounts, of: str, level: float) -> FloatArray:
     """Return half the width of each interval without the bias, shape (G, m)."""
     if of == POPULATION:
         quantiles = np.array([student_quantile(int(j) - 1, level) for j in observed.texts])
@@ -354,7 +358,7 @@ class Estimates:
         level: coverage of an interval, or of all of them at once.
         together: True if `level` is that of all intervals at once (Bonferroni).
         observed: the outputs.
-        undone: the functions of outputs.
+        estimators: the functions of outputs.
         hypotheses: number of words that could have been asked, where they were chosen by their
             outputs; None where they were named.
     """
@@ -364,17 +368,17 @@ class Estimates:
     of: str
     level: float
     together: bool
-    observed: Observed = field(repr=False)
-    undone: Undone = field(repr=False)
+    observed: OutputCounts = field(repr=False)
+    estimators: Estimators = field(repr=False)
     hypotheses: int | None = None
 
     @property
     def rows(self) -> list[Row]:
         """One row for each query and group."""
-        observed, undone, queries = self.observed, self.undone, self.undone.queries
-        sums = sums_of(undone, observed, self.of)
-        asked = sums.estimate.size if self.together else 1
-        half = half_widths(sums, observed, self.of, 1.0 - (1.0 - self.level) / asked)
+        observed, estimators, queries = self.observed, self.estimators, self.estimators.queries
+        sums = sums_of(estimators, observed, self.of)
+        intervals = sums.estimate.size if self.together else 1
+        half = half_widths(sums, observed, self.of, 1.0 - (1.0 - self.level) / intervals)
         ranges = queries.ranges
         rows: list[Row] = []
         for j, query in enumerate(queries.names):
@@ -384,7 +388,7 @@ class Estimates:
                 value, bias = float(sums.estimate[k, j]), float(sums.bias[k, j])
                 around = float(half[k, j]) + bias
                 low, high = max(value - around, least), min(value + around, most)
-                method = UNBIASED if undone.unbiased[j] else BIASED
+                method = UNBIASED if estimators.unbiased[j] else BIASED
                 if low <= least and high >= most:
                     method, value = UNKNOWN, math.nan
                 error = math.sqrt(float(sums.variance[k, j]))

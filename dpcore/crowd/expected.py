@@ -110,11 +110,11 @@ def noise_of(
         ParameterError: the noise cannot be undone.
         EpsilonError: ε is not admissible.
     """
-    undone = undo(mechanism, epsilon, queries, total, progress=progress)
+    estimators = undo(mechanism, epsilon, queries, total, progress=progress)
     own, every = _outputs(operator_of(mechanism, epsilon, progress), queries, frequency, progress)
-    squares = undone.values.astype(np.float64) ** 2
-    over = np.minimum(undone.worst, every @ undone.over.astype(np.float64))
-    return _noise(own, every, squares, queries, frequency, over, undone.worst)
+    squares = estimators.values.astype(np.float64) ** 2
+    over = np.minimum(estimators.worst, every @ estimators.over.astype(np.float64))
+    return _noise(own, every, squares, queries, frequency, over, estimators.worst)
 
 
 def _noise(
@@ -160,18 +160,18 @@ def language_shares(queries: Queries, frequency: FloatArray) -> FloatArray:
 def rough_noise_of(
     mechanism: Mechanism,
     epsilon: float,
-    asked: Queries,
+    queries: Queries,
     frequency: FloatArray,
     progress: Progress,
 ) -> Noise:
     """Return the noise of h ≈ g(y)/P(y | y), which takes no solution: good for rare words."""
     operator = operator_of(mechanism, epsilon, progress)
-    own, every = _outputs(operator, asked, frequency, progress)
+    own, every = _outputs(operator, queries, frequency, progress)
     stays = operator.stays()[:, None]
-    wanted = asked.matrix()
-    h = np.divide(wanted, stays, out=np.zeros_like(wanted), where=stays > 0)
-    nothing = np.zeros(len(asked))
-    noise = _noise(own, every, h**2, asked, frequency, nothing, nothing)
+    targets = queries.matrix()
+    h = np.divide(targets, stays, out=np.zeros_like(targets), where=stays > 0)
+    nothing = np.zeros(len(queries))
+    noise = _noise(own, every, h**2, queries, frequency, nothing, nothing)
     # A word that never comes out as itself is not counted in this way.
-    lost = ((wanted > 0) & (stays <= 0)).any(axis=0)
+    lost = ((targets > 0) & (stays <= 0)).any(axis=0)
     return replace(noise, rest=np.where(lost, math.inf, noise.rest))

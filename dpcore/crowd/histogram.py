@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray
-from dpcore.crowd.estimates import Observed
+from dpcore.crowd.estimates import OutputCounts
 from dpcore.crowd.operators import Operator, operator_of
 from dpcore.crowd.undo import EXACT, residual_steps
 from dpcore.errors import ParameterError
@@ -35,7 +35,7 @@ _DRAWS = 64  # of the noise: a standard error is known to 9 %
 def most_likely(
     mechanism: Mechanism,
     epsilon: float,
-    observed: Observed,
+    observed: OutputCounts,
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
@@ -95,7 +95,7 @@ class AllCounts:
 def all_counts(
     mechanism: Mechanism,
     epsilon: float,
-    observed: Observed,
+    observed: OutputCounts,
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
@@ -140,10 +140,10 @@ def _transposed_solution(
 ) -> FloatArray:
     """Solve Pᵀc = o: with P = K·diag(a) over z, K(c/z) = o/a, as for queries."""
     both = operator.weights * operator.scale  # type: ignore[operator]
-    wanted = right / both[:, None]
-    size = np.maximum(np.abs(wanted).max(axis=0), 1e-300)
-    solution = np.zeros_like(wanted)
-    steps = residual_steps(operator, wanted / size, used, progress)
+    targets = right / both[:, None]
+    size = np.maximum(np.abs(targets).max(axis=0), 1e-300)
+    solution = np.zeros_like(targets)
+    steps = residual_steps(operator, targets / size, used, progress)
     for step, (values, left) in zip(range(1, _SOLUTION_STEPS + 1), steps, strict=False):
         progress("undoing all counts", step, _SOLUTION_STEPS)
         solution = values

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
-from dpcore.crowd.estimates import Observed
+from dpcore.crowd.estimates import OutputCounts
 from dpcore.crowd.histogram import all_counts
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
@@ -45,11 +45,11 @@ class WordWeights:
             offsets: text i has words[offsets[i] : offsets[i + 1]].
         """
         text = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        known = words >= 0
+        is_word = words >= 0
         scores = np.tile(self.intercepts, (offsets.size - 1, 1))
         for k, weights in enumerate(self.weights):
             scores[:, k] += np.bincount(
-                text[known], weights[words[known]], minlength=offsets.size - 1
+                text[is_word], weights[words[is_word]], minlength=offsets.size - 1
             )
         return scores
 
@@ -57,7 +57,7 @@ class WordWeights:
 def learn_weights(
     mechanism: Mechanism,
     epsilon: float,
-    observed: Observed,
+    observed: OutputCounts,
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
@@ -78,21 +78,21 @@ def learn_weights(
     groups = len(observed.groups)
     if groups < 2:
         raise ParameterError("a classifier needs two classes at least")
-    undone = all_counts(mechanism, epsilon, observed, used=used, progress=progress)
+    estimators = all_counts(mechanism, epsilon, observed, used=used, progress=progress)
     words = np.maximum(observed.words.astype(np.float64), 1.0)
-    counts = np.maximum(undone.counts, 0.0)
+    counts = np.maximum(estimators.counts, 0.0)
     weights = np.empty_like(counts)
     for k in range(groups):
         rest = np.arange(groups) != k
         # In proportion to the sizes, so that no word favours a side by it.
-        errors = np.hypot(undone.errors[k], np.sqrt((undone.errors[rest] ** 2).sum(axis=0)))
+        errors = np.hypot(estimators.errors[k], np.sqrt((estimators.errors[rest] ** 2).sum(axis=0)))
         size = float(observed.words[k]) / float(observed.words.sum())
         share = _share(counts[k] + 2.0 * size * errors)
         other = _share(counts[rest].sum(axis=0) + 2.0 * (1.0 - size) * errors)
         weight = np.log(share / other)
         # Halfway between the mean word of the class and that of the others nothing is said.
-        inside = undone.counts[k] @ weight / words[k]
-        outside = undone.counts[rest].sum(axis=0) @ weight / words[rest].sum()
+        inside = estimators.counts[k] @ weight / words[k]
+        outside = estimators.counts[rest].sum(axis=0) @ weight / words[rest].sum()
         weights[k] = weight - 0.5 * (inside + outside)
     texts = observed.texts.astype(np.float64)
     intercepts = np.log(texts / (texts.sum() - texts))

@@ -69,8 +69,8 @@ class Operator(ABC):
         self, values: FloatArray, progress: Progress = silent
     ) -> tuple[FloatArray, FloatArray]:
         """Return P h and a bound on what each number is off by, shape (n, m) each."""
-        reached = self.times(values, progress)
-        return reached, np.broadcast_to(LAW_ERROR * np.abs(values).max(axis=0), reached.shape)
+        means = self.times(values, progress)
+        return means, np.broadcast_to(LAW_ERROR * np.abs(values).max(axis=0), means.shape)
 
 
 class SparseOperator(Operator):

@@ -165,7 +165,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Countable:
+class CountableWords:
     """Words of a lexicon that can be counted with a number of texts.
 
     Attributes:
@@ -248,9 +248,9 @@ def plan(
     error = None if error is None else _positive(error, "error")
     per_text = _positive(words_per_text, "words per text")
     frequency = frequencies(mechanism.lexicon)
-    asked = _asked(mechanism.lexicon, words, frequency)
-    shares = _shares(asked, share, frequency)
-    question = _Question(mechanism, asked, frequency, shares, check_level(level), progress)
+    queries = _asked(mechanism.lexicon, words, frequency)
+    shares = _shares(queries, share, frequency)
+    question = _Question(mechanism, queries, frequency, shares, check_level(level), progress)
     if texts is not None and error is not None:
         value = question.least_epsilon(texts * per_text, error)
     else:
@@ -278,7 +278,7 @@ def plan(
     )
 
 
-def countable(
+def countable_words(
     mechanism: Mechanism,
     *,
     texts: int,
@@ -289,7 +289,7 @@ def countable(
     level: float = LEVEL,
     stranger: str | Prior = COUNTS,
     progress: Progress = silent,
-) -> Countable:
+) -> CountableWords:
     """Compute which words can be counted with a number of texts: those of a share or more.
 
     The arguments are those of `plan`, of which ε or the leakage must be given.
@@ -310,14 +310,14 @@ def countable(
     frequency = frequencies(mechanism.lexicon)
     n = frequency.size
     ranks = np.unique(np.geomspace(1, n, min(_SAMPLE, n)).astype(np.int64)) - 1
-    asked = asking.of_indices(mechanism.lexicon, _by_rank(frequency)[ranks])
+    queries = asking.of_indices(mechanism.lexicon, _by_rank(frequency)[ranks])
     total = texts * words_per_text
-    noise = noise_of(mechanism, value, asked, frequency, total, progress)
+    noise = noise_of(mechanism, value, queries, frequency, total, progress)
     least = noise.least_share(total, error, level)
     median = float(np.median(np.where(np.isnan(least), math.inf, least)))
-    return Countable(
+    return CountableWords(
         mechanism.short, value, texts, words_per_text, error, _finite(median),
-        int((frequency >= median).sum()), len(asked),
+        int((frequency >= median).sum()), len(queries),
     )  # fmt: skip
 
 
@@ -328,13 +328,13 @@ def _missing(texts: object, error: object, epsilon: float | None, leakage: float
     """Return which of the three is to be computed."""
     if epsilon is not None and leakage is not None:
         raise ParameterError("epsilon and leakage say the same: give one of them")
-    given = {TEXTS: texts, ERROR: error, EPSILON: leakage if epsilon is None else epsilon}
-    absent = [name for name, value in given.items() if value is None]
+    numbers = {TEXTS: texts, ERROR: error, EPSILON: leakage if epsilon is None else epsilon}
+    absent = [name for name, value in numbers.items() if value is None]
     if len(absent) != 1:
-        named = ", ".join(name for name in given if name not in absent) or "none"
+        names = ", ".join(name for name in numbers if name not in absent) or "none"
         raise ParameterError(
             "give two of texts, error, and epsilon or leakage, and the third is computed; given: "
-            f"{named}"
+            f"{names}"
         )
     return absent[0]
 
@@ -367,21 +367,21 @@ def _by_rank(frequency: FloatArray) -> Any:
 
 
 def _shares(
-    asked: Queries, given: float | Sequence[float] | None, frequency: FloatArray
+    queries: Queries, numbers: float | Sequence[float] | None, frequency: FloatArray
 ) -> FloatArray:
-    if given is None:
-        shares = language_shares(asked, frequency)
+    if numbers is None:
+        shares = language_shares(queries, frequency)
         if not np.all(shares > 0):
-            name = asked.names[int(np.argmin(shares))]
+            name = queries.names[int(np.argmin(shares))]
             raise ParameterError(f"{name} does not occur in the language: give its share")
         return shares
-    values = reals(given, "share")
-    if values.size not in (1, len(asked)) or not np.all((values > 0) & (values < 1)):
+    values = reals(numbers, "share")
+    if values.size not in (1, len(queries)) or not np.all((values > 0) & (values < 1)):
         raise ParameterError(
-            f"share must be one number or {len(asked)}, each above 0 and below 1, got "
-            f"{describe(given) if values.size == 1 else f'{values.size} numbers'}"
+            f"share must be one number or {len(queries)}, each above 0 and below 1, got "
+            f"{describe(numbers) if values.size == 1 else f'{values.size} numbers'}"
         )
-    return np.broadcast_to(values, len(asked)).astype(np.float64)
+    return np.broadcast_to(values, len(queries)).astype(np.float64)
 
 
 def _finite(value: float) -> float | None:
@@ -542,11 +542,11 @@ def _epsilon(
     grid = scan(mechanism).tolist()
     if name != "reads" and _share_guessed(mechanism, grid[-1], prior) is not None:
         # A little less, so that the share that is told is not rounded up beyond the wanted one.
-        wanted = guessed * (1.0 - 1e-7)
+        target = guessed * (1.0 - 1e-7)
 
         def enough(value: float) -> bool:
             share = _share_guessed(mechanism, value, prior)
-            return share is not None and share >= wanted
+            return share is not None and share >= target
 
         if enough(grid[0]) or not enough(grid[-1]):
             raise ParameterError(

@@ -169,17 +169,17 @@ def of_kinds(lexicon: Lexicon) -> Queries:
         raise ParameterError(
             f"no kinds of words are known for the language {lexicon.language!r}: name words"
         )
-    found = [
+    kind_places = [
         (name, np.flatnonzero(kinds.codes == code))
         for code, name in enumerate(kinds.names)
         if name != UNKNOWN
     ]
-    found = [(name, places) for name, places in found if places.size]
+    kind_places = [(name, places) for name, places in kind_places if places.size]
     return Queries(
-        tuple(name for name, _ in found),
+        tuple(name for name, _ in kind_places),
         len(lexicon),
-        tuple(places for _, places in found),
-        tuple(np.ones(places.size) for _, places in found),
+        tuple(places for _, places in kind_places),
+        tuple(np.ones(places.size) for _, places in kind_places),
     )
 
 

@@ -89,7 +89,7 @@ def draw_outputs(law: SparseLaw, counts: IntArray, rng: np.random.Generator) -> 
     return drawn
 
 
-def released(crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str | int) -> IntArray:
+def draw_release(crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str | int) -> IntArray:
     """Draw the outputs of a subsample of the texts of a crowd.
 
     Args:
@@ -149,7 +149,7 @@ def content_words(lexicon: Lexicon) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ToldApart:
+class WordComparison:
     """Words compared between two groups; arrays of shape (n,), in shares of all words of a group.
 
     Attributes:
@@ -158,14 +158,14 @@ class ToldApart:
         half: half the width of its interval: of level 1 − `RATE`·R/m for the R words that are told
             apart of m, so that of these a share of `RATE` misses at most (Benjamini and Yekutieli
             2005, Definition 1); of level 1 − `RATE` for any other.
-        told: True for words that are told apart, at a rate of false discoveries of `RATE`
+        differs: True for words that are told apart, at a rate of false discoveries of `RATE`
             (Benjamini and Hochberg 1995).
     """
 
     difference: FloatArray
     error: FloatArray
     half: FloatArray
-    told: BoolArray
+    differs: BoolArray
 
     @property
     def z(self) -> FloatArray:
@@ -180,13 +180,13 @@ class ToldApart:
             sign: 1 for words that are more common in the first group, −1 for the second.
         """
         z = sign * self.z
-        places = np.flatnonzero(self.told & (z > 0))
+        places = np.flatnonzero(self.differs & (z > 0))
         return np.asarray(places[np.argsort(-z[places], kind="stable")])
 
 
-def told_apart(
-    outputs: IntArray, p: float, q: float, share: float = 1.0, asked: BoolArray | None = None
-) -> ToldApart:
+def compare_words(
+    outputs: IntArray, p: float, q: float, share: float = 1.0, among: BoolArray | None = None
+) -> WordComparison:
     """Compare words between two groups of texts of k-ary randomised response.
 
     The variance of an estimate Ĝ = Σh is Σh² − Ĝ for these texts. Where they are a sample of more
@@ -202,7 +202,7 @@ def told_apart(
         q: probability of each other output.
         share: share of all texts that these are; at 1 they are compared themselves, without those
             for which they may stand.
-        asked: words that are compared, shape (n,); all if None. No other is told apart.
+        among: words that are compared, shape (n,); all if None. No other is told apart.
 
     Raises:
         ParameterError: p ≤ q, or a group has no output.
@@ -227,15 +227,15 @@ def told_apart(
     z = np.divide(size, error, out=np.zeros_like(size), where=error > 0)
     of_first = float(total[0, 0] / total.sum())
     tail = 2.0 * ndtr(-z)
-    asked = np.ones(tail.size, dtype=bool) if asked is None else asked
+    among = np.ones(tail.size, dtype=bool) if among is None else among
     # Beyond RATE no word is told apart, nor does its p matter to the others.
-    near = asked & (tail <= RATE)
+    near = among & (tail <= RATE)
     tail[near] = np.maximum(tail[near], _binomial_tails(o[0, near], o[1, near], of_first))
-    told = np.zeros(tail.size, dtype=bool)
-    told[asked] = false_discovery_control(tail[asked]) <= RATE
-    level = RATE * np.where(told, told.sum() / asked.sum(), 1.0)
+    differs = np.zeros(tail.size, dtype=bool)
+    differs[among] = false_discovery_control(tail[among]) <= RATE
+    level = RATE * np.where(differs, differs.sum() / among.sum(), 1.0)
     half = -ndtri(level / 2.0) * error
-    return ToldApart(difference, error, np.asarray(half), np.asarray(told))
+    return WordComparison(difference, error, np.asarray(half), np.asarray(differs))
 
 
 def _binomial_tails(first: FloatArray, second: FloatArray, share: float) -> FloatArray:

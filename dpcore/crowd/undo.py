@@ -46,7 +46,7 @@ _TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Undone:
+class Estimators:
     """Functions of outputs that estimate queries.
 
     Attributes:
@@ -66,9 +66,9 @@ class Undone:
     worst: FloatArray
     outputs: FloatArray
 
-    def only(self, columns: IntArray) -> Undone:
+    def only(self, columns: IntArray) -> Estimators:
         """Return the same for some of the queries, in this order."""
-        return Undone(
+        return Estimators(
             self.queries.only(columns),
             self.values[:, columns],
             self.over[:, columns],
@@ -98,7 +98,7 @@ def undo(
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
-) -> Undone:
+) -> Estimators:
     """Return functions of outputs that estimate queries; kept in the cache where that takes long.
 
     Args:
@@ -126,7 +126,7 @@ def undo(
     entry = None if quick or name is None else recall(fingerprint, name)
     if entry is not None:
         arrays = dict(entry.arrays)
-        return Undone(queries, **({"squares": None} | arrays))  # type: ignore[arg-type]
+        return Estimators(queries, **({"squares": None} | arrays))  # type: ignore[arg-type]
     operator = operator_of(mechanism, value, progress)
     # Half by the language and half all alike, so that no word goes without weight.
     frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
@@ -134,20 +134,20 @@ def undo(
         _undone(operator, part, frequency, expected, used, progress)
         for part in queries.parts(_TOGETHER)
     ]
-    undone = _joined(queries, parts)
+    estimators = _joined(queries, parts)
     if not quick and name is not None:
         fields = ("values", "over", "squares", "worst", "outputs")
-        arrays = {name: getattr(undone, name) for name in fields}
+        arrays = {name: getattr(estimators, name) for name in fields}
         arrays = {name: array for name, array in arrays.items() if array is not None}
         keep(fingerprint, name, CacheEntry(arrays, {}))
-    return undone
+    return estimators
 
 
-def _joined(queries: Queries, parts: list[Undone]) -> Undone:
+def _joined(queries: Queries, parts: list[Estimators]) -> Estimators:
     if len(parts) == 1:
         return replace(parts[0], queries=queries)
     squares = [part.squares for part in parts]
-    return Undone(
+    return Estimators(
         queries,
         np.concatenate([part.values for part in parts], axis=1),
         np.concatenate([part.over for part in parts], axis=1),
@@ -187,39 +187,39 @@ def _undone(
     total: float,
     used: BoolArray | None,
     progress: Progress,
-) -> Undone:
+) -> Estimators:
     """Solve for some queries together."""
     used = np.ones(operator.n, dtype=bool) if used is None else used
-    wanted = queries.matrix()
-    m = wanted.shape[1]
-    both = wanted if queries.binary else np.concatenate((wanted, wanted**2), axis=1)
+    targets = queries.matrix()
+    m = targets.shape[1]
+    both = targets if queries.binary else np.concatenate((targets, targets**2), axis=1)
     both = both * used[:, None]
     outputs = operator.transposed((frequency * used)[:, None])[:, 0]
     solved = _solve(operator, both, frequency, outputs, total, used, progress)
     values = solved.astype(np.float32)
     # In double precision, for the very numbers that are used.
-    reached, off = operator.enclosed(values[:, :m].astype(np.float64), progress)
-    left = (np.abs(reached - both[:, :m]) + off) * used[:, None]
+    means, off = operator.enclosed(values[:, :m].astype(np.float64), progress)
+    left = (np.abs(means - both[:, :m]) + off) * used[:, None]
     worst = left.max(axis=0)
     over = np.repeat(worst[None], operator.n, axis=0)
     short = worst > EXACT
     if short.any():
         # The same once more: what is left is a query itself, and small.
-        again = _solve(
+        second = _solve(
             operator, left[:, short], frequency, outputs, total, used, progress
         ).astype(np.float32)  # fmt: skip
-        reached, off = operator.enclosed(again.astype(np.float64), progress)
-        missing = np.maximum((left[:, short] + off - reached) * used[:, None], 0.0).max(axis=0)
-        over[:, short] = again + missing
+        means, off = operator.enclosed(second.astype(np.float64), progress)
+        shortfall = np.maximum((left[:, short] + off - means) * used[:, None], 0.0).max(axis=0)
+        over[:, short] = second + shortfall
     # Rounded upwards: a constant has itself as its mean.
     over = (over + 1e-6 * np.abs(over).max(axis=0)).astype(np.float32)
     squares = None if queries.binary else values[:, m:]
-    return Undone(queries, values[:, :m], over, squares, worst, outputs)
+    return Estimators(queries, values[:, :m], over, squares, worst, outputs)
 
 
 def _solve(
     operator: Operator,
-    wanted: FloatArray,
+    targets: FloatArray,
     frequency: FloatArray,
     outputs: FloatArray,
     total: float,
@@ -229,11 +229,11 @@ def _solve(
     """Return h of the step with the least expected error, for each query by itself."""
     weights = operator.weights
     if weights is not None and np.all(weights[used] > 0):
-        steps = residual_steps(operator, wanted, used, progress)
+        steps = residual_steps(operator, targets, used, progress)
     else:
-        steps = _least_squares(operator, wanted, frequency, outputs, used, progress)
-    best = np.zeros_like(wanted)
-    least = np.full(wanted.shape[1], math.inf)
+        steps = _least_squares(operator, targets, frequency, outputs, used, progress)
+    best = np.zeros_like(targets)
+    least = np.full(targets.shape[1], math.inf)
     since = 0
     limit = _SLOW_STEPS if operator.slow else _STEPS
     for step, (values, residual) in enumerate(steps, start=1):
@@ -257,12 +257,12 @@ Steps = Iterator[tuple[FloatArray, FloatArray]]
 
 
 def residual_steps(
-    operator: Operator, wanted: FloatArray, used: BoolArray, progress: Progress
+    operator: Operator, targets: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
     mask = used[:, None].astype(np.float64)
     weights = operator.weights[:, None]  # type: ignore[index]
-    x, left = np.zeros_like(wanted), wanted * mask
+    x, left = np.zeros_like(targets), targets * mask
     while True:
         # Read again: a product in double precision may have renewed it.
         scale = operator.scale[:, None]  # type: ignore[index]
@@ -292,13 +292,13 @@ def residual_steps(
             p += r
             along *= beta
             along += applied
-        left = (wanted - operator.times(x / weights, progress)) * mask
+        left = (targets - operator.times(x / weights, progress)) * mask
         yield x / weights, left
 
 
 def _least_squares(
     operator: Operator,
-    wanted: FloatArray,
+    targets: FloatArray,
     frequency: FloatArray,
     outputs: FloatArray,
     used: BoolArray,
@@ -309,8 +309,8 @@ def _least_squares(
     # An output that is not expected carries no weight, and no number either.
     with np.errstate(divide="ignore"):
         unit = np.where((outputs > 0) & used, 1.0 / np.sqrt(outputs), 0.0)[:, None]
-    u = np.zeros_like(wanted)
-    r = wanted * rows
+    u = np.zeros_like(targets)
+    r = targets * rows
     s = unit * operator.transposed(r * rows, progress)
     p, power = s.copy(), np.einsum("ij,ij->j", s, s)
     while True:

@@ -23,10 +23,10 @@ board_place = st.container(key="crowd_board", gap=None)
 # The words were counted over the bundled lexicon alone.
 words = lexicon_or_stop("default")
 with choices_place:
-    chosen = choose_corpus(words)
+    choices = choose_corpus(words)
 # A place of its own for the progress, so that the board keeps its position once it is gone.
 with board_place.container():
-    scene = scene_or_stop(words, chosen)
+    scene = scene_or_stop(words, choices)
 show_scene(scene, dial_place, board_place)
 views(scene)
 footer(words, link.SEED, say("one draw of noise for each setting of the dials"))

@@ -19,10 +19,10 @@ from dpcore.attack.trade.ground import GUESSED
 from dpcore.crowd.bundled import CROWDS, Crowd, crowd
 from dpcore.crowd.shown import (
     against_the_rest,
+    compare_words,
     content_words,
+    draw_release,
     k_ary,
-    released,
-    told_apart,
     true_difference,
 )
 from dpcore.errors import DpcoreError
@@ -104,7 +104,7 @@ REST = later("the rest")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Choices:
     """Comparison of groups of texts, as chosen on the page.
 
     Attributes:
@@ -130,7 +130,7 @@ class Chosen:
         return (*(size for size in SIZES if size < texts), texts)
 
 
-def choose_corpus(words: Lexicon) -> Chosen:
+def choose_corpus(words: Lexicon) -> Choices:
     """Draw the choice of the corpus, of the group, and of function words.
 
     Args:
@@ -179,11 +179,11 @@ def choose_corpus(words: Lexicon) -> Chosen:
                 "others, and as common words they are counted best, but tell little."
             ),
         )
-    return Chosen(found, group, every)
+    return Choices(found, group, every)
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class WordDifferences:
     """Words that are told apart at one setting, the clearest first; shares of all words.
 
     Attributes:
@@ -216,26 +216,26 @@ class CrowdScene:
 
     Attributes:
         words: the bundled lexicon.
-        chosen: the comparison.
+        choices: the comparison.
         epsilons: ε at each leakage.
-        told: words that are told apart, by leakage and number of texts.
+        differences: words that are told apart, by leakage and number of texts.
     """
 
     words: Lexicon
-    chosen: Chosen
+    choices: Choices
     epsilons: tuple[float, ...]
-    told: tuple[tuple[Told, ...], ...]
+    differences: tuple[tuple[WordDifferences, ...], ...]
 
     @property
     def at(self) -> tuple[int, int]:
         """Steps of both dials."""
-        return _step(_GUESSED, LEAKAGES), _step(_TEXTS, self.chosen.sizes)
+        return _step(_GUESSED, LEAKAGES), _step(_TEXTS, self.choices.sizes)
 
     @property
-    def here(self) -> Told:
+    def here(self) -> WordDifferences:
         """Words that are told apart at the dials."""
         leakage, size = self.at
-        return self.told[leakage][size]
+        return self.differences[leakage][size]
 
 
 def response(words: Lexicon) -> Mechanism:
@@ -243,15 +243,15 @@ def response(words: Lexicon) -> Mechanism:
     return mechanism(words, resolve(MECHANISM).key)
 
 
-def scene_or_stop(words: Lexicon, chosen: Chosen) -> CrowdScene:
+def scene_or_stop(words: Lexicon, choices: Choices) -> CrowdScene:
     """Return the state at every setting of both dials; if there is none, say why and end."""
     try:
         epsilons = _epsilons()
-        told = _told(words, chosen, lambda steps: timed(say("Drawing noise"), steps))
+        differences = _compare(words, choices, lambda steps: timed(say("Drawing noise"), steps))
     except DpcoreError as error:
         refuse(say("These texts could not be compared."), error)
         st.stop()
-    return CrowdScene(words, chosen, epsilons, told)
+    return CrowdScene(words, choices, epsilons, differences)
 
 
 def ahead(words: Lexicon) -> list[Callable[[], object]]:
@@ -261,7 +261,7 @@ def ahead(words: Lexicon) -> list[Callable[[], object]]:
         words: the bundled lexicon.
     """
     return [
-        lambda: _told(words, Chosen(crowd(CROWDS[0], words), 0, False), iter),
+        lambda: _compare(words, Choices(crowd(CROWDS[0], words), 0, False), iter),
         lambda: _private(words),
     ]
 
@@ -276,34 +276,36 @@ def _epsilons() -> tuple[float, ...]:
 _Steps = Sequence[tuple[int, int]]
 
 
-def _told(
-    words: Lexicon, chosen: Chosen, steps: Callable[[_Steps], Iterable[tuple[int, int]]]
-) -> tuple[tuple[Told, ...], ...]:
+def _compare(
+    words: Lexicon, choices: Choices, steps: Callable[[_Steps], Iterable[tuple[int, int]]]
+) -> tuple[tuple[WordDifferences, ...], ...]:
     """Compare at all settings, once for all sessions.
 
     Args:
         words: the bundled lexicon.
-        chosen: the comparison.
+        choices: the comparison.
         steps: yields the settings it is given, and may show how many are done.
     """
-    key = words.fingerprint, chosen.crowd.name, chosen.group, chosen.every
+    key = words.fingerprint, choices.crowd.name, choices.group, choices.every
 
-    def compute() -> tuple[tuple[Told, ...], ...]:
-        asked = None if chosen.every else content_words(words)
-        truth = true_difference(chosen.crowd, chosen.group)
+    def compute() -> tuple[tuple[WordDifferences, ...], ...]:
+        among = None if choices.every else content_words(words)
+        truth = true_difference(choices.crowd, choices.group)
         laws = [k_ary(response(words), epsilon) for epsilon in _epsilons()]
-        sizes = chosen.sizes
+        sizes = choices.sizes
         found = []
         for leakage, size in steps(list(product(range(len(laws)), range(len(sizes))))):
             law, p, q = laws[leakage]
             share = sizes[size] / sizes[-1]
-            outputs = released(chosen.crowd, law, sizes[size], link.SEED, f"{LEAKAGES[leakage]:g}")
-            result = told_apart(against_the_rest(outputs, chosen.group), p, q, share, asked)
+            outputs = draw_release(
+                choices.crowd, law, sizes[size], link.SEED, f"{LEAKAGES[leakage]:g}"
+            )
+            result = compare_words(against_the_rest(outputs, choices.group), p, q, share, among)
             z = result.z
             places = np.concatenate((result.ranked(1), result.ranked(-1)))
             places = places[np.argsort(-np.abs(z[places]), kind="stable")]
             found.append(
-                Told(
+                WordDifferences(
                     places,
                     result.difference[places],
                     result.half[places],
@@ -342,7 +344,7 @@ def show_scene(scene: CrowdScene, dial_place: DeltaGenerator, board_place: Delta
     """Draw both dials and the board."""
     # A visitor who comes back finds the dials as they were, and the link says so.
     for name, values, step in zip(
-        (_GUESSED, _TEXTS), (LEAKAGES, scene.chosen.sizes), scene.at, strict=True
+        (_GUESSED, _TEXTS), (LEAKAGES, scene.choices.sizes), scene.at, strict=True
     ):
         _write(name, values, step)
     with dial_place:
@@ -355,7 +357,7 @@ def show_scene(scene: CrowdScene, dial_place: DeltaGenerator, board_place: Delta
 
 def _dials(scene: CrowdScene) -> None:
     leakage, size = scene.at
-    sizes = scene.chosen.sizes
+    sizes = scene.choices.sizes
     left, right = st.columns(2)
     with left:
         show_dial(_leakage_dial(scene), leakage, lambda step: _rested(_GUESSED, LEAKAGES, step))
@@ -369,12 +371,12 @@ def _step(name: str, values: Sequence[float]) -> int:
     if name == _TEXTS and text == _ALL:
         return len(values) - 1
     try:
-        wanted = float(text) / (100 if name == _GUESSED else 1)
+        target = float(text) / (100 if name == _GUESSED else 1)
     except ValueError:
-        wanted = _START[name]
-    if not 0 < wanted < math.inf:
-        wanted = _START[name]
-    return min(range(len(values)), key=lambda i: abs(math.log(values[i] / wanted)))
+        target = _START[name]
+    if not 0 < target < math.inf:
+        target = _START[name]
+    return min(range(len(values)), key=lambda i: abs(math.log(values[i] / target)))
 
 
 def _rested(name: str, values: Sequence[float], step: int) -> None:
@@ -408,12 +410,12 @@ def _leakage_dial(scene: CrowdScene) -> Dial:
 
 
 def _size_dial(scene: CrowdScene) -> Dial:
-    chosen = scene.chosen
-    known = int(chosen.crowd.words.sum())
+    choices = scene.choices
+    word_count = int(choices.crowd.words.sum())
     about, steps = say("Number of texts"), []
-    for size in chosen.sizes:
+    for size in choices.sizes:
         number = numeral(f"{size:,}")
-        words = say("{words} words", words=_rounded(known * size / chosen.sizes[-1]))
+        words = say("{words} words", words=_rounded(word_count * size / choices.sizes[-1]))
         of = say("Together")
         steps.append(Step((about, number), (of, words), f"{about} {number}; {of} {words}"))
     ends = say("← fewer"), say("more →")
@@ -453,19 +455,22 @@ def show_board(data: dict[str, Any]) -> None:
 
 def packet(scene: CrowdScene) -> dict[str, Any]:
     """Return the data of the board."""
-    chosen, words = scene.chosen, dict[str, int]()
+    choices, words = scene.choices, dict[str, int]()
     cells = [
-        [_cell(scene, told, size, words) for told, size in zip(row, chosen.sizes, strict=True)]
-        for row in scene.told
+        [
+            _cell(scene, differences, size, words)
+            for differences, size in zip(row, choices.sizes, strict=True)
+        ]
+        for row in scene.differences
     ]
     written, texts = _private(scene.words)
     drawn = [row for line in cells for cell in line for row in (*cell["up"], *cell["down"])]
     side = later("more in {group}")
-    first, other = (say(side, group=say(name)) for name in chosen.sides)
+    first, other = (say(side, group=say(name)) for name in choices.sides)
     return {
         "dials": ["crowd_guessed", "crowd_texts"],
         "at": list(scene.at),
-        "compared": f"{chosen.crowd.name} {chosen.group} {chosen.every} {language()}",
+        "compared": f"{choices.crowd.name} {choices.group} {choices.every} {language()}",
         "axis": _axis([row[1] - row[2] for row in drawn], [row[1] + row[2] for row in drawn]),
         "sides": [first, other],
         "words": list(words),
@@ -482,30 +487,37 @@ def packet(scene: CrowdScene) -> dict[str, Any]:
     }
 
 
-def _cell(scene: CrowdScene, told: Told, size: int, words: dict[str, int]) -> dict[str, Any]:
-    sides = [told.side(sign).tolist() for sign in (1, -1)]
+def _cell(
+    scene: CrowdScene, differences: WordDifferences, size: int, words: dict[str, int]
+) -> dict[str, Any]:
+    sides = [differences.side(sign).tolist() for sign in (1, -1)]
     rows = [
-        [_row(scene, told, place, words) for place in own[: max(_DRAWN // 2, _DRAWN - len(other))]]
+        [
+            _row(scene, differences, place, words)
+            for place in own[: max(_DRAWN // 2, _DRAWN - len(other))]
+        ]
         for own, other in (sides, sides[::-1])
     ]
-    finding, more = finding_at(told, size), ""
-    if not told.words.size:
+    finding, more = finding_at(differences, size), ""
+    if not differences.words.size:
         more = say("Add texts, or allow more words to be guessed.")
-    elif (shown := sum(map(len, rows))) < told.words.size:
+    elif (shown := sum(map(len, rows))) < differences.words.size:
         more = say("The {shown} clearest are drawn.", shown=shown)
     return {"up": rows[0], "down": rows[1], "finding": finding, "more": more}
 
 
-def _row(scene: CrowdScene, told: Told, place: int, words: dict[str, int]) -> list[float]:
-    word = words.setdefault(scene.words.words[told.words[place]], len(words))
-    numbers = (told.difference[place], told.half[place], told.truth[place])
+def _row(
+    scene: CrowdScene, differences: WordDifferences, place: int, words: dict[str, int]
+) -> list[float]:
+    word = words.setdefault(scene.words.words[differences.words[place]], len(words))
+    numbers = (differences.difference[place], differences.half[place], differences.truth[place])
     # Per 1,000 words; a thousandth of that is less than a pixel.
     return [word, *(round(1_000 * float(number), 3) for number in numbers)]
 
 
-def finding_at(told: Told, size: int) -> str:
+def finding_at(differences: WordDifferences, size: int) -> str:
     """Count the words that are told apart, and those of them that are told wrongly."""
-    count, wrong = told.words.size, told.wrong
+    count, wrong = differences.words.size, differences.wrong
     if not count:
         return say("{texts:,} texts: no word can be told apart.", texts=size)
     if count == 1:

@@ -43,22 +43,22 @@ def _views(scene: CrowdScene) -> None:
 
 def at_dials(scene: CrowdScene) -> pd.DataFrame:
     """Return one row for each word that is told apart at the dials, per 1,000 words."""
-    told = scene.here
+    differences = scene.here
     table = pd.DataFrame(
         {
-            "word": [scene.words.words[place] for place in told.words.tolist()],
-            "difference": 1_000 * told.difference,
-            "low": 1_000 * (told.difference - told.half),
-            "high": 1_000 * (told.difference + told.half),
-            "truth": 1_000 * told.truth,
-            "z": told.z,
+            "word": [scene.words.words[place] for place in differences.words.tolist()],
+            "difference": 1_000 * differences.difference,
+            "low": 1_000 * (differences.difference - differences.half),
+            "high": 1_000 * (differences.difference + differences.half),
+            "truth": 1_000 * differences.truth,
+            "z": differences.z,
         }
     )
-    return table.assign(right=told.difference * told.truth > 0)
+    return table.assign(right=differences.difference * differences.truth > 0)
 
 
 def _numbers_view(scene: CrowdScene) -> None:
-    first, other = scene.chosen.sides
+    first, other = scene.choices.sides
     table = at_dials(scene)
     titles = {
         "difference": say("difference"),
@@ -111,7 +111,7 @@ def _computed_view(scene: CrowdScene) -> None:
             "exactly from the mechanism, with noise of its own at every setting. Words of one text "
             "go together, which such a draw leaves out: real texts tell a little less about others "
             "like them.",
-            title=say(NAMES[scene.chosen.crowd.name]),
+            title=say(NAMES[scene.choices.crowd.name]),
         )
     )
     st.markdown(say("**For a private copy of your own**, with a column `label` that was kept:"))
@@ -160,9 +160,9 @@ def _takeaway(scene: CrowdScene) -> Takeaway:
 def python_cell(scene: CrowdScene) -> str:
     """Return a Python cell that computes the same by itself."""
     leakage, size = scene.at
-    chosen, sizes = scene.chosen, scene.chosen.sizes
-    share, asked = sizes[size] / sizes[-1], "" if chosen.every else ", content_words(lexicon)"
-    names = "against_the_rest, content_words, k_ary, released, told_apart"
+    choices, sizes = scene.choices, scene.choices.sizes
+    share, among = sizes[size] / sizes[-1], "" if choices.every else ", content_words(lexicon)"
+    names = "against_the_rest, compare_words, content_words, draw_release, k_ary"
     return "\n".join(
         (
             "import dpcore as dp",
@@ -170,13 +170,14 @@ def python_cell(scene: CrowdScene) -> str:
             f"from dpcore.crowd.shown import {names}",
             "",
             "lexicon = dp.lexicon()",
-            f"texts = crowd({chosen.crowd.name!r}, lexicon)",
+            f"texts = crowd({choices.crowd.name!r}, lexicon)",
             f"mechanism = dp.mechanism({MECHANISM!r}, lexicon)",
             f"law, p, q = k_ary(mechanism, {scene.epsilons[leakage]!r})",
-            f"outputs = released(texts, law, {sizes[size]}, {link.SEED}, '{LEAKAGES[leakage]:g}')",
-            f"groups = against_the_rest(outputs, {chosen.group})",
-            f"found = told_apart(groups, p, q, {share!r}{asked})",
+            f"key = {sizes[size]}, {link.SEED}, '{LEAKAGES[leakage]:g}'",
+            "outputs = draw_release(texts, law, *key)",
+            f"groups = against_the_rest(outputs, {choices.group})",
+            f"compared = compare_words(groups, p, q, {share!r}{among})",
             "for sign in (1, -1):",
-            "    print([lexicon.words[place] for place in found.ranked(sign)])",
+            "    print([lexicon.words[place] for place in compared.ranked(sign)])",
         )
     )

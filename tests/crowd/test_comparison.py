@@ -14,7 +14,7 @@ from dpcore.crowd.comparison import (
     places,
     trends,
 )
-from dpcore.crowd.estimates import TEXTS, Estimates, Observed
+from dpcore.crowd.estimates import TEXTS, Estimates, OutputCounts
 from dpcore.crowd.queries import of_coordinates, of_indices
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
@@ -44,20 +44,20 @@ def drawn(rng: np.random.Generator, shares: list[FloatArray], size: int, **more:
     counts = [rng.multinomial(size, share) for share in shares]
     outputs = np.stack([outputs_of(rng, each) for each in counts])
     names = tuple("abcdefgh"[: len(shares)])
-    seen = Observed(names, np.full(len(shares), 50), outputs)
-    undone = undo(mechanism, EPSILON, of_indices(SMALL, ALL), size)
-    return Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, undone, **more)
+    seen = OutputCounts(names, np.full(len(shares), 50), outputs)
+    estimators = undo(mechanism, EPSILON, of_indices(SMALL, ALL), size)
+    return Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, estimators, **more)
 
 
 def test_false_discoveries_are_few_where_nothing_differs() -> None:
     """Two groups of the very same words: the share of trials with a discovery is at most `RATE`."""
     rng, counts, trials = np.random.default_rng(0), np.full(N, 100), 300
-    undone = undo(create("k-ary", SMALL), EPSILON, of_indices(SMALL, ALL), counts.sum())
+    estimators = undo(create("k-ary", SMALL), EPSILON, of_indices(SMALL, ALL), counts.sum())
     wrong = 0
     for _ in range(trials):
         outputs = np.stack([outputs_of(rng, counts) for _ in range(2)])
-        seen = Observed(("a", "b"), np.array([50, 50]), outputs)
-        estimates = Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, undone)
+        seen = OutputCounts(("a", "b"), np.array([50, 50]), outputs)
+        estimates = Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, estimators)
         wrong += bool(compare(estimates).found)
     # 4 standard errors above it once in 30,000 tests.
     assert wrong / trials <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / trials)
@@ -69,7 +69,7 @@ def test_few_outputs_are_no_discovery(ratio: int, size: int) -> None:
     """Small groups of one and the same words: what did not come out is not taken for absent."""
     rng, trials, epsilon = np.random.default_rng(7), 200, 7.0
     mechanism = create("k-ary", SMALL)
-    undone = undo(mechanism, epsilon, of_indices(SMALL, ALL), size)
+    estimators = undo(mechanism, epsilon, of_indices(SMALL, ALL), size)
     groups = [np.repeat(ALL, [size // 40] * N), np.repeat(ALL, [ratio * size // 40] * N)]
     # Of a quarter of the words no one writes.
     groups = [words[words >= N // 4] for words in groups]
@@ -78,8 +78,10 @@ def test_few_outputs_are_no_discovery(ratio: int, size: int) -> None:
         outputs = [
             np.bincount(mechanism.sample(rng, words, epsilon), minlength=N) for words in groups
         ]
-        seen = Observed(("a", "b"), np.array([5, 5]), np.stack(outputs))
-        wrong += bool(compare(Estimates("k-ary", epsilon, TEXTS, 0.95, True, seen, undone)).found)
+        seen = OutputCounts(("a", "b"), np.array([5, 5]), np.stack(outputs))
+        wrong += bool(
+            compare(Estimates("k-ary", epsilon, TEXTS, 0.95, True, seen, estimators)).found
+        )
     assert wrong / trials <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / trials)
 
 
@@ -108,11 +110,11 @@ def test_intervals_of_chosen_words_hold_for_nearly_all() -> None:
         second /= second.sum()
         mechanism = create("k-ary", SMALL)
         counts = [rng.multinomial(20_000, share) for share in (first, second)]
-        seen = Observed(
+        seen = OutputCounts(
             ("a", "b"), np.array([9, 9]), np.stack([outputs_of(rng, each) for each in counts])
         )
-        undone = undo(mechanism, EPSILON, of_indices(SMALL, ALL), 20_000)
-        result = compare(Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, undone))
+        estimators = undo(mechanism, EPSILON, of_indices(SMALL, ALL), 20_000)
+        result = compare(Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, estimators))
         truth = (counts[1] - counts[0]) / 20_000
         for row in result.found:
             shown += 1
@@ -143,9 +145,9 @@ def test_candidates_are_the_commonest_or_those_that_differ_most() -> None:
     outputs = np.ones((2, N), dtype=int) * 100
     outputs[1, 7] += 90
     outputs[:, 2] += 500
-    pair = Observed(("a", "b"), np.array([5, 5]), outputs)
+    pair = OutputCounts(("a", "b"), np.array([5, 5]), outputs)
     assert candidates(pair, 3)[0] == 7
-    one = Observed(("a",), np.array([5]), outputs[:1])
+    one = OutputCounts(("a",), np.array([5]), outputs[:1])
     assert candidates(one, 1).tolist() == [2]
 
 
@@ -179,7 +181,7 @@ def test_the_distance_of_two_means_is_without_the_noise() -> None:
     rng = np.random.default_rng(6)
     mechanism, size = create("k-ary", SMALL), 2_000
     asked = of_coordinates(SMALL)
-    undone = undo(mechanism, EPSILON, asked, size)
+    estimators = undo(mechanism, EPSILON, asked, size)
     first, second = np.full(N, 1 / N), np.linspace(1, 2, N)
     second = second / second.sum()
     counts = [np.round(size * share).astype(int) for share in (first, second)]
@@ -188,8 +190,8 @@ def test_the_distance_of_two_means_is_without_the_noise() -> None:
     found, held = [], 0
     for _ in range(300):
         outputs = np.stack([outputs_of(rng, each) for each in counts])
-        seen = Observed(("a", "b"), np.array([5, 5]), outputs)
-        estimates = Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, undone)
+        seen = OutputCounts(("a", "b"), np.array([5, 5]), outputs)
+        estimates = Estimates("k-ary", EPSILON, TEXTS, 0.95, True, seen, estimators)
         distance = mean_distance(estimates, "a", "b")
         found.append(distance.squared)
         held += distance.low <= truth <= distance.high

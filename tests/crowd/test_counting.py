@@ -10,8 +10,8 @@ import pytest
 import dpcore as dp
 from dpcore.crowd.check import CHANCE, check_law
 from dpcore.crowd.comparison import compare
-from dpcore.crowd.counting import counted, open_copy
-from dpcore.crowd.estimates import UNBIASED, Observed, Tally
+from dpcore.crowd.counting import estimate_counts, open_copy
+from dpcore.crowd.estimates import UNBIASED, OutputCounts, Tally
 from dpcore.crowd.queries import (
     of_direction,
     of_indices,
@@ -62,7 +62,7 @@ def copy(
 def test_a_copy_is_counted_by_a_kept_column(tmp_path: Path, end: str) -> None:
     out, record = copy(tmp_path, end=end)
     texts = open_copy(out, record, LEXICON, "label")
-    rows = counted(texts, of_words(LEXICON, ["good", "bad"]), level=1 - 1e-6).rows
+    rows = estimate_counts(texts, of_words(LEXICON, ["good", "bad"]), level=1 - 1e-6).rows
     found = {(row.query, row.group): row for row in rows}
     truth = {("good", "praise"): 600, ("good", "blame"): 0, ("bad", "blame"): 900}
     for key, count in truth.items():
@@ -77,7 +77,7 @@ def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:
     table = pd.read_csv(out)
     mechanism = create("k-ary", LEXICON)
     listed = dp.count(table.text.tolist(), mechanism, 5.0, ["good"], by=table.label.tolist())
-    read = counted(open_copy(out, record, LEXICON, "label"), of_words(LEXICON, ["good"]))
+    read = estimate_counts(open_copy(out, record, LEXICON, "label"), of_words(LEXICON, ["good"]))
     assert [row.estimate for row in listed.rows] == [row.estimate for row in read.rows]
     assert list(listed.to_pandas().columns)[:3] == ["query", "group", "words"]
     top = dp.count(table.text.tolist(), mechanism, 5.0, top=3)
@@ -95,7 +95,7 @@ def test_function_words_that_were_kept_are_not_counted_as_outputs(tmp_path: Path
     texts = open_copy(out, record, LEXICON)
     assert texts.used is not None
     assert not texts.used[LEXICON.index("the")]
-    (row,) = counted(texts, of_words(LEXICON, ["good"]), level=1 - 1e-6).rows
+    (row,) = estimate_counts(texts, of_words(LEXICON, ["good"]), level=1 - 1e-6).rows
     assert row.low <= 600 <= row.high
     assert row.words < 2_101  # without the function words, and without outputs that look like them
 
@@ -155,7 +155,7 @@ def test_a_sum_of_numbers_is_estimated_as_any_count(tmp_path: Path) -> None:
     out, record = copy(tmp_path)
     numbers = np.linspace(-1.0, 1.0, len(LEXICON))[:, None]
     asked = of_numbers(LEXICON, ["sum"], numbers)
-    (row,) = counted(open_copy(out, record, LEXICON), asked, level=1 - 1e-6).rows
+    (row,) = estimate_counts(open_copy(out, record, LEXICON), asked, level=1 - 1e-6).rows
     indices = [LEXICON.index(word) for text in TEXTS for word in text.split()]
     assert row.low <= numbers[indices, 0].sum() <= row.high
 
@@ -163,7 +163,7 @@ def test_a_sum_of_numbers_is_estimated_as_any_count(tmp_path: Path) -> None:
 # The check of a copy against its record.
 
 
-def seen(mechanism_epsilon: float, words: np.ndarray) -> Observed:
+def seen(mechanism_epsilon: float, words: np.ndarray) -> OutputCounts:
     mechanism = create("k-ary", LEXICON)
     tally = Tally(len(LEXICON))
     outputs = mechanism.sample(np.random.default_rng(0), words, mechanism_epsilon)
@@ -181,7 +181,7 @@ def test_texts_of_the_stated_law_pass_and_others_are_found_out() -> None:
     assert (less.refuted and less.high < 0) or less.absent
     assert "not of the stated law" in less.sentence
     own = seen(3.0, words)
-    smaller = Observed(own.groups, own.texts, own.outputs * (np.arange(len(LEXICON)) < 30))
+    smaller = OutputCounts(own.groups, own.texts, own.outputs * (np.arange(len(LEXICON)) < 30))
     found = check_law(mechanism, 3.0, smaller)
     assert found.absent == 10
     assert found.refuted
@@ -194,7 +194,7 @@ def test_the_check_refutes_the_true_law_as_rarely_as_it_says() -> None:
     refuted = 0
     for _ in range(100):
         outputs = np.bincount(mechanism.sample(rng, words, 2.0), minlength=len(LEXICON))
-        check = check_law(mechanism, 2.0, Observed(("a",), np.array([2]), outputs[None]))
+        check = check_law(mechanism, 2.0, OutputCounts(("a",), np.array([2]), outputs[None]))
         refuted += check.refuted
     # Three of 100 would come by chance once in 6 million times.
     assert refuted <= 2, CHANCE

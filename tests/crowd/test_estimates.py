@@ -13,7 +13,7 @@ from dpcore.crowd.estimates import (
     UNBIASED,
     UNKNOWN,
     Estimates,
-    Observed,
+    OutputCounts,
     Tally,
     half_widths,
     sums_of,
@@ -36,8 +36,8 @@ def _fresh(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
 
 
-def observed(outputs: IntArray, texts: int = 10) -> Observed:
-    return Observed(("all",), np.array([texts]), outputs[None])
+def observed(outputs: IntArray, texts: int = 10) -> OutputCounts:
+    return OutputCounts(("all",), np.array([texts]), outputs[None])
 
 
 @pytest.mark.parametrize("name", ["k-ary", "tem", "custext", "diffractor", "optimal", "budget"])
@@ -47,7 +47,7 @@ def test_intervals_for_these_texts_hold(name: str, size: int) -> None:
     mechanism = create(name, SMALL)
     epsilon = typical(mechanism)
     asked = of_indices(SMALL, np.array([0, 5, 20, 39]))
-    undone = undo(mechanism, epsilon, asked, size)
+    estimators = undo(mechanism, epsilon, asked, size)
     counts = np.floor(size * 0.5 ** np.arange(1, N + 1)).astype(int)
     counts[0] += size - counts.sum()
     channel = np.array([mechanism.law(word, [epsilon]).dense(N)[0] for word in range(N)])
@@ -56,7 +56,7 @@ def test_intervals_for_these_texts_hold(name: str, size: int) -> None:
     for _ in range(REPEATED):
         outputs = sum(rng.multinomial(c, p / p.sum()) for c, p in zip(counts, channel, strict=True))
         seen = observed(np.asarray(outputs))
-        sums = sums_of(undone, seen)
+        sums = sums_of(estimators, seen)
         half = half_widths(sums, seen, TEXTS, 0.95) + sums.bias
         held += np.abs(sums.estimate - counts[[0, 5, 20, 39]])[0] <= half[0]
     assert np.all(held / REPEATED >= LEAST), held / REPEATED
@@ -65,18 +65,18 @@ def test_intervals_for_these_texts_hold(name: str, size: int) -> None:
 def test_intervals_for_the_population_hold() -> None:
     """Texts of a few words, all alike within a text: the noise alone is far too narrow."""
     mechanism, texts, length = create("k-ary", SMALL), 200, 6
-    undone = undo(mechanism, 3.0, of_indices(SMALL, np.array([0])), texts * length)
+    estimators = undo(mechanism, 3.0, of_indices(SMALL, np.array([0])), texts * length)
     rng = np.random.default_rng(2)
     held = narrow = 0
     for _ in range(REPEATED):
         topics = rng.random(texts) < 0.3
         words = np.where(topics[:, None], 0, rng.integers(1, N, size=(texts, length))).reshape(-1)
-        tally = Tally(N, undone)
+        tally = Tally(N, estimators)
         offsets = np.arange(0, words.size + 1, length)
         tally.add(mechanism.sample(rng, words, 3.0), offsets)
         seen = tally.observed()
         for of in (POPULATION, TEXTS):
-            sums = sums_of(undone, seen, of)
+            sums = sums_of(estimators, seen, of)
             hit = abs(sums.estimate[0, 0] - 0.3 * texts * length) <= (
                 half_widths(sums, seen, of, 0.95) + sums.bias
             )
@@ -92,8 +92,8 @@ def test_a_tally_is_the_plain_count_in_any_batches() -> None:
     offsets = np.sort(np.append(rng.integers(0, 500, size=49), [0, 500]))
     groups = rng.choice(["b", "a"], size=50).tolist()
     mechanism = create("k-ary", SMALL)
-    undone = undo(mechanism, 3.0, of_indices(SMALL, np.array([4, 7])), 500)
-    whole, parts = Tally(N, undone), Tally(N, undone)
+    estimators = undo(mechanism, 3.0, of_indices(SMALL, np.array([4, 7])), 500)
+    whole, parts = Tally(N, estimators), Tally(N, estimators)
     whole.add(words, offsets, groups)
     for i in range(50):
         a, b = offsets[i : i + 2]
@@ -107,7 +107,7 @@ def test_a_tally_is_the_plain_count_in_any_batches() -> None:
         plain = np.bincount(np.concatenate(own)[np.concatenate(own) >= 0], minlength=N)
         np.testing.assert_array_equal(first.outputs[g], plain)
         # The variance of a ratio of sums over texts, by its formula.
-        h = undone.values.astype(float)
+        h = estimators.values.astype(float)
         sums = np.array([h[text[text >= 0]].sum(axis=0) for text in own])
         sizes = np.array([(text >= 0).sum() for text in own])
         rest = sums - sums.sum(axis=0) / sizes.sum() * sizes[:, None]
@@ -116,22 +116,22 @@ def test_a_tally_is_the_plain_count_in_any_batches() -> None:
             assert seen.moments is not None
             variance = seen.moments[g].variance(float(sizes.sum()), len(own))
             np.testing.assert_allclose(variance, expected)
-            both = np.maximum(expected, sums_of(undone, seen, TEXTS).variance[g])
-            np.testing.assert_allclose(sums_of(undone, seen, POPULATION).variance[g], both)
+            both = np.maximum(expected, sums_of(estimators, seen, TEXTS).variance[g])
+            np.testing.assert_allclose(sums_of(estimators, seen, POPULATION).variance[g], both)
 
 
 @pytest.mark.parametrize("of", [TEXTS, POPULATION])
 def test_a_word_that_never_came_out_may_still_be_there(of: str) -> None:
     """At a large ε most outputs are the words; that one is absent says little of a rare one."""
     mechanism, size, rare = create("k-ary", SMALL), 200, 2
-    undone = undo(mechanism, 5.0, of_indices(SMALL, np.array([9])), size)
+    estimators = undo(mechanism, 5.0, of_indices(SMALL, np.array([9])), size)
     words, rng = np.append(np.zeros(size - rare, dtype=int), [9] * rare), np.random.default_rng(5)
     held = 0
     for _ in range(REPEATED):
-        tally = Tally(N, undone)
+        tally = Tally(N, estimators)
         tally.add(mechanism.sample(rng, words, 5.0), np.arange(0, size + 1, 10))
         seen = tally.observed()
-        (row,) = Estimates("k-ary", 5.0, of, 0.95, False, seen, undone).rows
+        (row,) = Estimates("k-ary", 5.0, of, 0.95, False, seen, estimators).rows
         assert row.high > 0
         held += row.low <= rare <= row.high
     assert held / REPEATED >= LEAST
@@ -152,10 +152,10 @@ def test_one_text_is_no_crowd_and_too_many_groups_are_none() -> None:
 
 def rows_of(name: str, epsilon: float, size: int, **settings: object) -> Estimates:
     mechanism = create(name, SMALL, settings)
-    undone = undo(mechanism, epsilon, of_indices(SMALL, np.array([0, 1])), size)
+    estimators = undo(mechanism, epsilon, of_indices(SMALL, np.array([0, 1])), size)
     drawn = mechanism.sample(np.random.default_rng(4), np.zeros(size, dtype=int), epsilon)
     seen = observed(np.bincount(drawn, minlength=N))
-    return Estimates(name, epsilon, TEXTS, 0.95, True, seen, undone)
+    return Estimates(name, epsilon, TEXTS, 0.95, True, seen, estimators)
 
 
 def test_rows_stay_within_what_is_possible_and_say_how_they_were_made() -> None:
@@ -180,7 +180,7 @@ def test_an_inverse_that_explodes_says_so() -> None:
 
 def test_all_at_once_is_wider_than_one_at_a_time() -> None:
     together = rows_of("k-ary", 3.0, 2_000)
-    alone = Estimates("k-ary", 3.0, TEXTS, 0.95, False, together.observed, together.undone)
+    alone = Estimates("k-ary", 3.0, TEXTS, 0.95, False, together.observed, together.estimators)
     assert together.rows[1].high > alone.rows[1].high
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcore.crowd.estimates import Observed
+from dpcore.crowd.estimates import OutputCounts
 from dpcore.crowd.histogram import all_counts, most_likely
 from dpcore.crowd.learning import learn_weights
 from dpcore.errors import ParameterError
@@ -29,7 +29,7 @@ def test_the_histogram_is_the_most_likely_one_by_brute_force(name: str) -> None:
     epsilon = typical(create(name, SMALL))
     channel = np.array([mechanism.law(word, [epsilon]).dense(5)[0] for word in range(5)])
     outputs = np.array([40, 7, 0, 22, 31])
-    found = most_likely(mechanism, epsilon, Observed(("a",), np.array([3]), outputs[None]))[0]
+    found = most_likely(mechanism, epsilon, OutputCounts(("a",), np.array([3]), outputs[None]))[0]
     assert found.min() >= 0
     assert found.sum() == pytest.approx(outputs.sum())
 
@@ -56,9 +56,11 @@ def test_undone_counts_are_unbiased_and_their_errors_right(name: str) -> None:
     found, errors = [], []
     for _ in range(200):
         outputs = np.bincount(mechanism.sample(rng, words, epsilon), minlength=N)
-        undone = all_counts(mechanism, epsilon, Observed(("a",), np.array([3]), outputs[None]))
-        found.append(undone.counts[0])
-        errors.append(undone.errors[0])
+        estimators = all_counts(
+            mechanism, epsilon, OutputCounts(("a",), np.array([3]), outputs[None])
+        )
+        found.append(estimators.counts[0])
+        errors.append(estimators.errors[0])
     spread = np.std(found, axis=0)
     # 40 words: 5 standard errors once in 40,000 tests.
     assert np.all(np.abs(np.mean(found, axis=0) - counts) <= 5 * spread / math.sqrt(200))
@@ -73,7 +75,7 @@ def test_a_law_that_hides_which_word_it_was_is_refused() -> None:
     with pytest.raises(ParameterError, match="not undone at once"):
         all_counts(
             create("neighbour-response", SMALL, {"k": 3}), 4.0,
-            Observed(("a",), np.array([2]), np.ones((1, N), dtype=int)),
+            OutputCounts(("a",), np.array([2]), np.ones((1, N), dtype=int)),
         )  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def test_weights_tell_clean_texts_apart() -> None:
     for share in shares:
         words = rng.choice(N, size=300_000, p=share)
         outputs.append(np.bincount(mechanism.sample(rng, words, 1.5), minlength=N))
-    seen = Observed(("no", "yes"), np.array([3_000, 3_000]), np.array(outputs))
+    seen = OutputCounts(("no", "yes"), np.array([3_000, 3_000]), np.array(outputs))
     weights = learn_weights(mechanism, 1.5, seen)
     truth = np.log(shares[1] / shares[0])
     assert np.corrcoef(weights.weights[1], truth)[0, 1] > 0.7
@@ -99,4 +101,4 @@ def test_weights_tell_clean_texts_apart() -> None:
     assert right.mean() > 0.8 * best.mean()
     assert weights.classes == ("no", "yes")
     with pytest.raises(ParameterError, match="two classes"):
-        learn_weights(mechanism, 1.5, Observed(("a",), np.array([2]), seen.outputs[:1]))
+        learn_weights(mechanism, 1.5, OutputCounts(("a",), np.array([2]), seen.outputs[:1]))

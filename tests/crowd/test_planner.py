@@ -13,7 +13,7 @@ from dpcore.crowd import planner
 from dpcore.crowd.bundled import crowd
 from dpcore.crowd.expected import Noise, language_shares, noise_of
 from dpcore.crowd.lower_bound import least_mean_variance, least_variance
-from dpcore.crowd.planner import Plan, countable, plan
+from dpcore.crowd.planner import Plan, countable_words, plan
 from dpcore.crowd.queries import Queries, of_indices, of_numbers, of_words
 from dpcore.crowd.undo import frequencies, undo
 from dpcore.errors import EpsilonError, ParameterError, UnknownWordError
@@ -194,7 +194,7 @@ def test_the_least_share_is_counted_with_the_error_and_no_more() -> None:
     assert row.least_share == pytest.approx(0.02, rel=1e-6)
     rarer = small(epsilon=3.0, texts=1_000, share=0.019)
     assert rarer.error > planned.error
-    found = countable(
+    found = countable_words(
         create("k-ary", SMALL), texts=1_000, error=planned.error, epsilon=3.0
     )  # fmt: skip
     assert found.share == pytest.approx(0.02, rel=1e-4)
@@ -242,7 +242,7 @@ def test_more_refusals() -> None:
     with pytest.raises(ParameterError, match="no exact law"):
         plan(create("madlib", SMALL), texts=10, epsilon=1.0, stranger="equal")
     with pytest.raises(ParameterError, match="give epsilon or leakage"):
-        countable(create("k-ary", SMALL), texts=10, error=0.1)
+        countable_words(create("k-ary", SMALL), texts=10, error=0.1)
     with pytest.raises(ParameterError, match="largest ε"):
         plan(
             create("custext", SMALL, {"k": 20}), texts=1, error=1e-12, stranger="equal",

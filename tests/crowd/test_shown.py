@@ -8,15 +8,15 @@ from scipy.stats import chi2
 
 from dpcore.crowd.bundled import Crowd
 from dpcore.crowd.comparison import RATE, compare
-from dpcore.crowd.estimates import TEXTS, Estimates, Observed
+from dpcore.crowd.estimates import TEXTS, Estimates, OutputCounts
 from dpcore.crowd.queries import of_indices
 from dpcore.crowd.shown import (
     against_the_rest,
+    compare_words,
     draw_outputs,
+    draw_release,
     k_ary,
-    released,
     sample_words,
-    told_apart,
     true_difference,
 )
 from dpcore.crowd.undo import undo
@@ -79,13 +79,13 @@ def test_a_share_of_the_words_is_drawn_without_replacement() -> None:
 
 
 def test_a_setting_is_drawn_once_and_by_itself() -> None:
-    one = released(TOY, LAW, 50, 7, "step")
-    assert np.array_equal(one, released(TOY, LAW, 50, 7, "step"))
+    one = draw_release(TOY, LAW, 50, 7, "step")
+    assert np.array_equal(one, draw_release(TOY, LAW, 50, 7, "step"))
     assert one.sum(axis=1).tolist() == [round(k / 2) for k in TOY.words.tolist()]
-    for other in (released(TOY, LAW, 50, 8, "step"), released(TOY, LAW, 50, 7, "other")):
+    for other in (draw_release(TOY, LAW, 50, 8, "step"), draw_release(TOY, LAW, 50, 7, "other")):
         assert not np.array_equal(one, other)
     with pytest.raises(ParameterError, match="share"):
-        released(TOY, LAW, 101, 7)
+        draw_release(TOY, LAW, 101, 7)
 
 
 def test_a_group_is_compared_with_all_others_together() -> None:
@@ -102,9 +102,9 @@ def test_only_k_ary_has_the_closed_form() -> None:
         with pytest.raises(ParameterError, match="k-ary, got"):
             k_ary(create(name, SMALL), EPSILON)
     with pytest.raises(ParameterError, match="stay"):
-        told_apart(np.ones((2, N), dtype=np.int64), 0.1, 0.1)
+        compare_words(np.ones((2, N), dtype=np.int64), 0.1, 0.1)
     with pytest.raises(ParameterError, match="two groups"):
-        told_apart(np.zeros((2, N), dtype=np.int64), P, Q)
+        compare_words(np.zeros((2, N), dtype=np.int64), P, Q)
 
 
 def test_estimates_are_those_of_the_channel_undone() -> None:
@@ -113,18 +113,19 @@ def test_estimates_are_those_of_the_channel_undone() -> None:
     shares = rng.dirichlet(np.full(N, 9.0), 2)
     outputs = np.stack([draw_outputs(LAW, rng.multinomial(400_000, s), rng) for s in shares])
     mechanism = create("k-ary", SMALL)
-    undone = undo(mechanism, EPSILON, of_indices(SMALL, np.arange(N)), 400_000)
-    seen = Observed(("a", "b"), np.array([9, 9]), outputs)
+    estimators = undo(mechanism, EPSILON, of_indices(SMALL, np.arange(N)), 400_000)
+    seen = OutputCounts(("a", "b"), np.array([9, 9]), outputs)
     rows = {
-        r.query: r for r in compare(Estimates("k-ary", 3.5, TEXTS, 0.95, True, seen, undone)).rows
+        r.query: r
+        for r in compare(Estimates("k-ary", 3.5, TEXTS, 0.95, True, seen, estimators)).rows
     }
-    found = told_apart(outputs[::-1], P, Q)
-    assert found.told.sum() > 10
+    found = compare_words(outputs[::-1], P, Q)
+    assert found.differs.sum() > 10
     for place, word in enumerate(SMALL.words):
         row = rows[word]
         assert row.difference == pytest.approx(found.difference[place], abs=1e-6)
         assert row.z == pytest.approx(found.z[place], rel=1e-3, abs=1e-3)
-        assert row.differs == found.told[place]
+        assert row.differs == found.differs[place]
         assert (row.high - row.low) / 2 == pytest.approx(found.half[place], rel=1e-2)
 
 
@@ -140,7 +141,7 @@ def test_equal_groups_are_seldom_told_apart(parts: tuple[int, int], share: float
     for _ in range(trials):
         counts = [rng.multinomial(6 * N * part, words) for part in parts]
         outputs = np.stack([draw_outputs(LAW, each, rng) for each in counts])
-        wrong += bool(told_apart(outputs, P, Q, share).told.any())
+        wrong += bool(compare_words(outputs, P, Q, share).differs.any())
     assert wrong / trials <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / trials)
 
 
@@ -154,9 +155,11 @@ def test_intervals_of_words_that_are_told_apart_hold_for_nearly_all(share: float
         counts = np.stack([np.round(2e5 * s / s.sum()).astype(np.int64) for s in (first, second)])
         truth = counts[0] / counts[0].sum() - counts[1] / counts[1].sum()
         words = [sample_words(each, share, rng) for each in counts]
-        found = told_apart(np.stack([draw_outputs(LAW, each, rng) for each in words]), P, Q, share)
-        shown += int(found.told.sum())
-        missed += int((found.told & (np.abs(found.difference - truth) > found.half)).sum())
+        found = compare_words(
+            np.stack([draw_outputs(LAW, each, rng) for each in words]), P, Q, share
+        )
+        shown += int(found.differs.sum())
+        missed += int((found.differs & (np.abs(found.difference - truth) > found.half)).sum())
     assert shown > 300
     assert missed / shown <= RATE + 4 * math.sqrt(RATE * (1 - RATE) / shown)
 
@@ -171,7 +174,9 @@ def test_the_standard_error_is_that_of_many_draws(share: float) -> None:
     differences, errors = [], []
     for _ in range(400):
         words = [sample_words(each, share, rng) for each in counts]
-        found = told_apart(np.stack([draw_outputs(LAW, each, rng) for each in words]), P, Q, share)
+        found = compare_words(
+            np.stack([draw_outputs(LAW, each, rng) for each in words]), P, Q, share
+        )
         differences.append(found.difference)
         errors.append(found.error)
     spread = np.std(differences, axis=0)
@@ -182,14 +187,14 @@ def test_words_that_are_not_asked_for_are_not_told_apart() -> None:
     rng = np.random.default_rng(6)
     shares = rng.dirichlet(np.full(N, 2.0), 2)
     outputs = np.stack([draw_outputs(LAW, rng.multinomial(90_000, s), rng) for s in shares])
-    every = told_apart(outputs, P, Q)
-    asked = np.arange(N) % 2 == 0
-    some = told_apart(outputs, P, Q, asked=asked)
-    assert every.told[~asked].any()
-    assert not some.told[~asked].any()
-    assert some.told[asked].sum() >= every.told[asked].sum() - 2
+    every = compare_words(outputs, P, Q)
+    among = np.arange(N) % 2 == 0
+    some = compare_words(outputs, P, Q, among=among)
+    assert every.differs[~among].any()
+    assert not some.differs[~among].any()
+    assert some.differs[among].sum() >= every.differs[among].sum() - 2
     for sign in (1, -1):
         places = some.ranked(sign)
         assert np.all(sign * some.difference[places] > 0)
         assert np.all(np.diff(np.abs(some.z[places])) <= 0)
-    assert some.ranked(1).size + some.ranked(-1).size == some.told.sum()
+    assert some.ranked(1).size + some.ranked(-1).size == some.differs.sum()

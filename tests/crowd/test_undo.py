@@ -7,7 +7,7 @@ from dpcore.arrays import FloatArray
 from dpcore.crowd import undo as undoing
 from dpcore.crowd.operators import DenseOperator, operator_of
 from dpcore.crowd.queries import Queries, of_indices, of_numbers
-from dpcore.crowd.undo import EXACT, Undone, undo
+from dpcore.crowd.undo import EXACT, Estimators, undo
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
@@ -39,7 +39,7 @@ def law(mechanism: Mechanism, epsilon: float) -> FloatArray:
     return np.array([mechanism.law(word, [epsilon]).dense(n)[0] for word in range(n)])
 
 
-def solved(name: str, settings: dict[str, object]) -> tuple[FloatArray, Queries, Undone]:
+def solved(name: str, settings: dict[str, object]) -> tuple[FloatArray, Queries, Estimators]:
     mechanism = create(name, SMALL, settings)
     epsilon = typical(mechanism)
     asked = queries(len(SMALL))
@@ -55,25 +55,25 @@ def _fresh(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_mean_of_h_is_the_query_up_to_what_is_stated(
     name: str, settings: dict[str, object]
 ) -> None:
-    channel, asked, undone = solved(name, settings)
-    h, over = undone.values.astype(float), undone.over.astype(float)
+    channel, asked, estimators = solved(name, settings)
+    h, over = estimators.values.astype(float), estimators.over.astype(float)
     left = np.abs(channel @ h - asked.matrix())
     # 1e-7: the law that is compared with has an error of its own.
-    assert np.all(left.max(axis=0) <= undone.worst + 1e-7)
+    assert np.all(left.max(axis=0) <= estimators.worst + 1e-7)
     assert np.all(channel @ over >= left - 1e-7)
-    assert undone.unbiased.tolist() == (undone.worst <= EXACT).tolist()
+    assert estimators.unbiased.tolist() == (estimators.worst <= EXACT).tolist()
 
 
 @pytest.mark.parametrize(
     ("name", "settings"), [row for row in COUNTABLE if row[1].get("form") is None]
 )
 def test_the_variance_is_estimated_without_bias(name: str, settings: dict[str, object]) -> None:
-    channel, asked, undone = solved(name, settings)
-    h, g = undone.values.astype(float), asked.matrix()
+    channel, asked, estimators = solved(name, settings)
+    h, g = estimators.values.astype(float), asked.matrix()
     exact = channel @ h**2 - (channel @ h) ** 2
-    assert undone.squares is not None
-    estimated = channel @ (h**2 - undone.squares.astype(float))
-    good = undone.unbiased
+    assert estimators.squares is not None
+    estimated = channel @ (h**2 - estimators.squares.astype(float))
+    good = estimators.unbiased
     assert good.any()
     np.testing.assert_allclose(estimated[:, good], exact[:, good], atol=2e-4 * np.abs(g).max() ** 2)
 
@@ -141,12 +141,12 @@ def test_words_that_no_output_tells_apart_have_a_stated_bias() -> None:
     mechanism = create("neighbour-response", lexicon, {"k": 2})
     one = of_indices(lexicon, np.array([0]))
     both = Queries(("both",), 4, (np.array([0, 1]),), (np.ones(2),))
-    undone = undo(mechanism, 3.0, one.and_then(both), 1_000)
-    assert undone.worst[0] >= 0.5 - 1e-6
-    assert undone.worst[1] <= EXACT
+    estimators = undo(mechanism, 3.0, one.and_then(both), 1_000)
+    assert estimators.worst[0] >= 0.5 - 1e-6
+    assert estimators.worst[1] <= EXACT
     channel = law(mechanism, 3.0)
-    left = np.abs(channel @ undone.values - one.and_then(both).matrix())
-    assert np.all(channel @ undone.over >= left - 1e-7)
+    left = np.abs(channel @ estimators.values - one.and_then(both).matrix())
+    assert np.all(channel @ estimators.over >= left - 1e-7)
 
 
 def test_words_that_were_kept_are_no_outputs() -> None:
@@ -154,10 +154,10 @@ def test_words_that_were_kept_are_no_outputs() -> None:
     mechanism = create("k-ary", SMALL)
     used = np.arange(len(SMALL)) >= 4
     asked = of_indices(SMALL, np.array([10]))
-    undone = undo(mechanism, 3.0, asked, TOTAL, used=used)
-    assert not undone.values[~used].any()
-    left = (law(mechanism, 3.0) @ undone.values)[used] - asked.matrix()[used]
-    assert np.abs(left).max() <= undone.worst[0] <= EXACT
+    estimators = undo(mechanism, 3.0, asked, TOTAL, used=used)
+    assert not estimators.values[~used].any()
+    left = (law(mechanism, 3.0) @ estimators.values)[used] - asked.matrix()[used]
+    assert np.abs(left).max() <= estimators.worst[0] <= EXACT
 
 
 def test_a_solution_is_kept_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,10 +181,10 @@ def test_many_queries_are_solved_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_k_ary_response_is_the_closed_form() -> None:
     mechanism, epsilon = create("k-ary", SMALL), 2.5
-    undone = undo(mechanism, epsilon, of_indices(SMALL, np.array([7])), TOTAL)
+    estimators = undo(mechanism, epsilon, of_indices(SMALL, np.array([7])), TOTAL)
     p, q = law(mechanism, epsilon)[0, :2]
     expected = (np.eye(len(SMALL))[7] - q) / (p - q)
-    np.testing.assert_allclose(undone.values[:, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(estimators.values[:, 0], expected, rtol=1e-6)
 
 
 def test_a_dense_operator_is_the_plain_twin() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.crowd.comparison import compare, trend_figure
-from dpcore.crowd.estimates import TEXTS, Estimates, Observed
+from dpcore.crowd.estimates import TEXTS, Estimates, OutputCounts
 from dpcore.crowd.queries import of_indices
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
@@ -21,9 +21,9 @@ def estimates(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Estimates:
     rng = np.random.default_rng(0)
     words = [rng.integers(N, size=4_000), np.zeros(4_000, dtype=int), rng.integers(9, size=4_000)]
     outputs = [np.bincount(mechanism.sample(rng, w, 4.0), minlength=N) for w in words]
-    seen = Observed(("1", "2", "<b>3"), np.array([9, 9, 9]), np.array(outputs))
-    undone = undo(mechanism, 4.0, of_indices(SMALL, np.arange(4)), 4_000)
-    return Estimates("k-ary", 4.0, TEXTS, 0.95, True, seen, undone)
+    seen = OutputCounts(("1", "2", "<b>3"), np.array([9, 9, 9]), np.array(outputs))
+    estimators = undo(mechanism, 4.0, of_indices(SMALL, np.arange(4)), 4_000)
+    return Estimates("k-ary", 4.0, TEXTS, 0.95, True, seen, estimators)
 
 
 def test_dots_are_the_estimates_and_their_intervals(estimates: Estimates) -> None:

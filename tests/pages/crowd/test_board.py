@@ -12,10 +12,10 @@ from dpcore.attack.trade.ground import GUESSED
 from dpcore.crowd.bundled import CROWDS, crowd
 from dpcore.crowd.shown import (
     against_the_rest,
+    compare_words,
     content_words,
+    draw_release,
     k_ary,
-    released,
-    told_apart,
     true_difference,
 )
 from dpcore.learn.corpus import teaching_corpus
@@ -42,10 +42,10 @@ def engine(name: str, leakage: float, texts: int, group: int = 0, every: bool = 
     counts, epsilon = crowd(name, lexicon), recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
     assert epsilon is not None
     law, p, q = k_ary(create("k-ary", lexicon), epsilon)
-    outputs = against_the_rest(released(counts, law, texts, 2024, f"{leakage:g}"), group)
-    asked = None if every else content_words(lexicon)
+    outputs = against_the_rest(draw_release(counts, law, texts, 2024, f"{leakage:g}"), group)
+    among = None if every else content_words(lexicon)
     share = texts / int(counts.texts.sum())
-    return told_apart(outputs, p, q, share, asked), true_difference(counts, group), lexicon
+    return compare_words(outputs, p, q, share, among), true_difference(counts, group), lexicon
 
 
 def test_rows_are_those_of_the_engine(first: AppTest) -> None:
@@ -57,14 +57,14 @@ def test_rows_are_those_of_the_engine(first: AppTest) -> None:
         cell = data["cells"][i][j]
         sides = {"up": found.ranked(1).tolist(), "down": found.ranked(-1).tolist()}
         shown = sum(len(cell[side]) for side in sides)
-        assert shown == min(20, int(found.told.sum()))
+        assert shown == min(20, int(found.differs.sum()))
         for side, places in sides.items():
             for (word, difference, half, true), place in zip(cell[side], places, strict=False):
                 assert data["words"][word] == lexicon.words[place]
                 expected = [1_000 * each[place] for each in (found.difference, found.half, truth)]
                 assert [difference, half, true] == pytest.approx(expected, abs=6e-4)
-        wrong = int((found.told & (found.difference * truth <= 0)).sum())
-        count = int(found.told.sum())
+        wrong = int((found.differs & (found.difference * truth <= 0)).sum())
+        count = int(found.differs.sum())
         said = f"{SIZES[j]:,} texts: {count:,} words told apart, "
         if count:
             assert cell["finding"] == f"{said}{f'{wrong} wrongly' if wrong else 'none wrongly'}."
@@ -79,8 +79,8 @@ def test_more_texts_and_more_leakage_tell_more_with_shorter_intervals(first: App
     least, most = data["cells"][0][0], data["cells"][-1][-1]
     assert least["up"] == least["down"] == []
     assert len(most["up"]) == len(most["down"]) == 10
-    told = [[len(c["up"]) + len(c["down"]) for c in line] for line in data["cells"]]
-    assert all(line[0] <= line[-1] for line in told)
+    differences = [[len(c["up"]) + len(c["down"]) for c in line] for line in data["cells"]]
+    assert all(line[0] <= line[-1] for line in differences)
     halves = {row[0]: row[2] for row in data["cells"][1][-1]["up"]}
     for word, _, half, _ in most["up"]:
         assert half < halves.get(word, np.inf)
@@ -167,7 +167,7 @@ def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_th
     test = test.run()
     numbers = table(test, "word", "truth")
     found, truth, lexicon = engine("imdb", 0.2, 3_000)
-    assert len(numbers) == found.told.sum() > 3
+    assert len(numbers) == found.differs.sum() > 3
     for row in numbers.itertuples():
         place = lexicon.index(row.word)
         assert row.difference == pytest.approx(1_000 * found.difference[place])
@@ -202,12 +202,12 @@ def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:
 def test_below_runs_what_shows_the_place_of_the_dials(
     monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(scene, "run_parts", lambda *parts: asked.extend(parts))
+    among: list[str] = []
+    monkeypatch.setattr(scene, "run_parts", lambda *parts: among.extend(parts))
     monkeypatch.setattr("pages.shared.link.write", lambda *_: None)
     monkeypatch.setattr("streamlit.session_state", state)
     scene._rested("guessed", LEAKAGES, 3)
     assert state["crowd_guessed"] == "33"
-    assert (scene.VIEWS in asked) == runs
+    assert (scene.VIEWS in among) == runs
     scene._rested("texts", (100, 300, 555), 2)
     assert state["crowd_texts"] == "all"
