@@ -34,7 +34,7 @@ from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.rewrite.sentence import draw, prepare
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.figure import SCRIPT
+from pages.shared.figure import svg_board
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.guessed import ABOUT
 from pages.shared.language import language, later, numeral, say
@@ -45,9 +45,6 @@ from pages.shared.progress import timed
 from pages.shared.promised import promised_epsilon
 from pages.shared.session import mechanism
 from pages.shared.taking import drawer_is_open
-
-_HERE = Path(__file__).parent
-_KEY = "word_privacy_lab.crowd"
 
 # The picture should be in sight: the choices are beside the title, on a phone below the picture.
 STYLE = """
@@ -432,14 +429,6 @@ def _rounded(count: float) -> str:
 # The board: everything that it shows at each setting, so that the dials need only the browser.
 
 
-@cache
-def _component() -> Callable[..., Any]:
-    scripts = SCRIPT, SCRIPT.with_name("svg_files.js"), _HERE / "board.js"
-    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
-    css = (_HERE / "board.css").read_text(encoding="utf-8")
-    return st.components.v2.component(_KEY, css=css, js=js)
-
-
 def show_board(data: dict[str, Any]) -> None:
     """Draw the board.
 
@@ -450,7 +439,7 @@ def show_board(data: dict[str, Any]) -> None:
             rows of index into `words`, estimate, half of the interval, truth, per 1,000 words;
             `finding`, `more`), `texts` by the first step, `written`, and `said` (titles).
     """
-    _component()(key="crowd_told", data=data)
+    svg_board("crowd", Path(__file__).parent)(key="crowd_told", data=data)
 
 
 def packet(scene: CrowdScene) -> dict[str, Any]:
@@ -478,10 +467,10 @@ def packet(scene: CrowdScene) -> dict[str, Any]:
         "texts": [list(each) for each in texts],
         "written": list(written),
         "said": {
-            "released": say("What was released"),
+            "released": say("Released texts"),
             "texts": say("three short reviews of ours, rewritten like all the others"),
-            "written": say("What was written"),
-            "told": say("What they still tell"),
+            "written": say("Original texts"),
+            "told": say("Words that tell the groups apart"),
             "legend": say("Dot and bar: estimate and interval. Ring: the truth."),
         },
     }

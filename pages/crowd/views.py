@@ -35,7 +35,7 @@ def _views(scene: CrowdScene) -> None:
     kinds = {
         later("How is this computed?"): lambda: _computed_view(scene),
         AT_THE_DIALS: lambda: _numbers_view(scene),
-        later("What it tells about one"): _one_view,
+        later("Privacy of one person"): _one_view,
     }
     tabs(kinds, OPEN_VIEW)
     take_it_with_you(lambda: _takeaway(scene))

@@ -76,6 +76,21 @@ def _drawing_files() -> Callable[..., Any]:
     return st.components.v2.component("word_privacy_lab.svg_buttons", css=css, js=js)
 
 
+@cache
+def svg_board(name: str, folder: Path) -> Callable[..., Any]:
+    """Return the component of a board that draws SVG and can save it.
+
+    Args:
+        name: of the page.
+        folder: with its `board.js` and `board.css`, which come after the shared ones.
+    """
+    scripts = SCRIPT, _HERE / "svg_files.js", folder / "board.js"
+    styles = _HERE / "svg_board.css", folder / "board.css"
+    js, css = ("\n".join(path.read_text(encoding="utf-8") for path in paths)
+               for paths in (scripts, styles))  # fmt: skip
+    return st.components.v2.component(f"word_privacy_lab.{name}", css=css, js=js)
+
+
 def drawing_buttons(name: str) -> None:
     """Draw buttons that save a drawing of our own component, in the browser alone.
 

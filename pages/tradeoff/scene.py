@@ -23,7 +23,7 @@ from dpcore.rewrite.sentence import SentenceDraw
 from dpcore.study.recorded import Figures
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.figure import SCRIPT
+from pages.shared.figure import svg_board
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, numeral, say
 from pages.shared.link import choose_one, choose_some
@@ -41,23 +41,12 @@ from pages.tradeoff.quantities import LEAKAGES, UTILITIES, Leakage, Utility
 # All steps of the dial are sent at once, so that moving it needs only the browser.
 
 
-_HERE = Path(__file__).parent
-_KEY = "word_privacy_lab.tradeoff"
-
 STYLE = """
 @media (max-width: 50rem) {
   :has(> .st-key-tradeoff_choices) { order: 1; }
 }
 """
 """On a phone the picture comes before the choices."""
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    scripts = SCRIPT, SCRIPT.with_name("svg_files.js"), _HERE / "board.js"
-    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
-    css = (_HERE / "board.css").read_text(encoding="utf-8")
-    return st.components.v2.component(_KEY, css=css, js=js)
 
 
 def show_board(data: dict[str, Any]) -> None:
@@ -72,7 +61,7 @@ def show_board(data: dict[str, Any]) -> None:
             `texts`, and `rows` (line; by step left, promise and words as [index into `texts`,
             whether it changed, the gap before it] or null).
     """
-    _component()(key="tradeoff_board", data=data)
+    svg_board("tradeoff", Path(__file__).parent)(key="tradeoff_board", data=data)
 
 
 # Choices of the comparison: the two axes, the mechanisms, the sentence; all are part of the link.

@@ -108,11 +108,11 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     opened(page, f"{app_url}/crowd?crowd=agnews&guessed=33")
     assert_accessible(page)
-    for view in ("In numbers", "What it tells about one"):
+    for view in ("In numbers", "Privacy of one person"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
-    page.get_by_text("What was written").click()
+    page.get_by_text("Original texts").click()
     page.get_by_text("Take it with you").click()
     expect(page.get_by_text("To cite")).to_be_visible()
     wait_idle(page)

@@ -32,7 +32,7 @@ VIEWS = {
     "rewrite": ("One word: strip and odds", "100 draws"),
     "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
     "tradeoff?learned=auc&level=20": (),
-    "crowd?part=In+numbers": ("What it tells about one", "How is this computed?"),
+    "crowd?part=In+numbers": ("Privacy of one person", "How is this computed?"),
     "crowd?crowd=agnews&group=1&guessed=33&texts=all": (),
     "lesson?step=names&explain=true&large=true": (),
     "lesson?step=draw": (),

@@ -186,7 +186,7 @@ def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_th
     ("part", "words"),
     [
         ("How is this computed?", ("Benjamini", "docs/crowd.md", "python -m dpcore count")),
-        ("What it tells about one", ("no ε", "one person", "list")),
+        ("Privacy of one person", ("no ε", "one person", "list")),
     ],
 )
 def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:
