@@ -161,7 +161,8 @@ def python_cell(scene: CrowdScene) -> str:
     """Return a Python cell that computes the same by itself."""
     leakage, size = scene.at
     choices, sizes = scene.choices, scene.choices.sizes
-    share, among = sizes[size] / sizes[-1], "" if choices.every else ", content_words(lexicon)"
+    texts = sizes[size]
+    share, among = texts / sizes[-1], "" if choices.every else ", content_words(lexicon)"
     names = "against_the_rest, compare_words, content_words, draw_release, k_ary"
     return "\n".join(
         (
@@ -173,8 +174,7 @@ def python_cell(scene: CrowdScene) -> str:
             f"texts = crowd({choices.crowd.name!r}, lexicon)",
             f"mechanism = dp.mechanism({MECHANISM!r}, lexicon)",
             f"law, p, q = k_ary(mechanism, {scene.epsilons[leakage]!r})",
-            f"key = {sizes[size]}, {link.SEED}, '{LEAKAGES[leakage]:g}'",
-            "outputs = draw_release(texts, law, *key)",
+            f"outputs = draw_release(texts, law, {texts}, {link.SEED}, '{LEAKAGES[leakage]:g}')",
             f"groups = against_the_rest(outputs, {choices.group})",
             f"compared = compare_words(groups, p, q, {share!r}{among})",
             "for sign in (1, -1):",
