@@ -22,12 +22,14 @@ async def told(person: Session) -> list[str]:
     return [shown.message.text for shown in person.all("progress")]
 
 
-def test_a_second_run_waits_with_a_number_and_a_third_person_is_served(app: Server) -> None:
+def test_a_second_run_waits_with_a_number_and_a_third_person_is_served(
+    fresh_server: Server,  # the shared one may still hold a run of somebody who has just gone
+) -> None:
     async def work() -> None:
         async with (
-            session(app.url, patience=PATIENCE) as first,
-            session(app.url, patience=PATIENCE) as two,
-            session(app.url, patience=PATIENCE) as three,
+            session(fresh_server.url, patience=PATIENCE) as first,
+            session(fresh_server.url, patience=PATIENCE) as two,
+            session(fresh_server.url, patience=PATIENCE) as three,
         ):
             await three.open("rewrite")
             await start(first)
@@ -49,4 +51,4 @@ def test_a_second_run_waits_with_a_number_and_a_third_person_is_served(app: Serv
             assert not await told(two)
 
     alone(work())
-    assert "Traceback" not in app.printed()
+    assert "Traceback" not in fresh_server.printed()
