@@ -2,7 +2,7 @@
 
 from streamlit.starlette import App
 
-from pages.opening.lifespan import prepared
+from pages.opening.warmup import prepared
 from pages.shared.front import front_routes
 from pages.shared.server import guards
 

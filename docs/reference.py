@@ -35,7 +35,6 @@ MODULES = (
     "dpcore.guarantee",
     "dpcore.measure.deniability",
     "dpcore.measure.words",
-    "dpcore.measure.summary",
     "dpcore.audit.report",
     "dpcore.audit.blackbox.audit",
     "dpcore.audit.blackbox.report",

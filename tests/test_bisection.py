@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcore.bisection import safe_end
+from dpcore.outwards import safe_end
 
 
 def test_the_last_float_that_holds_comes_out() -> None:

@@ -107,7 +107,7 @@ def engine_words() -> set[str]:
     from dpcore.plots.attack.icons import OTHER
     from dpcore.plots.deniability.curves import BANDS
     from dpcore.plots.utility.curves import TITLES
-    from dpcore.plots.utility.equal import X_TITLES
+    from dpcore.plots.utility.frontier import X_TITLES
     from dpcore.rewrite.languages.known import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS

@@ -28,14 +28,13 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.arrays import FloatArray
-from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import UNIT
 from dpcore.mechanisms.clipped.clipped import composed_epsilon
 from dpcore.mechanisms.mechanism import LossBounds, Mechanism, VectorNoise
 from dpcore.noise.samplers import Radial
-from dpcore.outwards import at_most, without_noise
+from dpcore.outwards import at_most, safe_end, without_noise
 
 TEXT_DELTA = 1e-6
 """δ at which the guarantee for a whole text is stated."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpcore.attack.language.build import build
-from dpcore.attack.language.counts import CountPlan
-from dpcore.attack.language.language import language, language_folder
+from dpcore.attack.language.language import CountPlan, language, language_folder
 from dpcore.attack.language.reader_training import ReaderPlan, build_reader, reader_manifest
 from dpcore.attack.language.trial import TrialPlan, run
 from dpcore.attack.output.spectrum import BUNDLE, write_bundle

@@ -25,7 +25,14 @@ from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.limits import MAX_DRAWS, NEIGHBOUR_TABLE_WIDTH
-from dpcore.measure.deniability import Deniability, check_runs, choose_method, measure
+from dpcore.measure.deniability import (
+    Deniability,
+    check_runs,
+    choose_method,
+    measure,
+    summarise,
+    summary_rows,
+)
 from dpcore.measure.density import (
     STRATA,
     Neighbourhood,
@@ -38,7 +45,6 @@ from dpcore.measure.density import (
     within_radius,
     write_density,
 )
-from dpcore.measure.summary import summarise, summary_rows
 from dpcore.measure.targets import Solution, Target, calibrate, solve
 from dpcore.measure.words import Selection, corpus_file, sample, select_words, subsample
 from dpcore.mechanisms.law import Effort

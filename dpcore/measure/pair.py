@@ -12,12 +12,11 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import Ranking, rank
-from dpcore.measure.deniability import Deniability, measure
+from dpcore.measure.deniability import Deniability, measure, summarise
 from dpcore.measure.density import neighbourhood
 from dpcore.measure.directions import Outputs, outputs_of
 from dpcore.measure.maps.store import Map
 from dpcore.measure.probability_intervals import Tally
-from dpcore.measure.summary import summarise
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Law

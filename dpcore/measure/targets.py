@@ -22,8 +22,15 @@ from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.deniability import RUNS, Deniability, Method, choose_method, measure
-from dpcore.measure.summary import QUANTITIES, summarise
+from dpcore.measure.deniability import (
+    QUANTITIES,
+    RUNS,
+    Deniability,
+    Method,
+    choose_method,
+    measure,
+    summarise,
+)
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.mechanism import Mechanism
 

@@ -31,7 +31,7 @@ from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.plan import Arm, Cell, Plan, Row, canonical
 from dpcore.study.privacy_rows import claimed_rows
-from dpcore.study.wrong_answers import WrongAnswers
+from dpcore.study.tables import WrongAnswers
 
 JOB = "dpcore.study.live:run_job"
 """Function that a worker runs."""

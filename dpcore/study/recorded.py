@@ -21,9 +21,8 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.lexicon.cache import bundled_data, replacing, sha256_of_file, write_text
 from dpcore.optional import need_pandas
 from dpcore.study.plan import COLUMNS
-from dpcore.study.tables import MEASURED, check_trials, check_words, chosen
+from dpcore.study.tables import EXAMPLE, MEASURED, check_trials, check_words, chosen
 from dpcore.study.utility_summary import baseline, curves
-from dpcore.study.wrong_answers import EXAMPLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +139,7 @@ class Recorded:
         table: the rows; columns `dpcore.study.tables.WORD_COLUMNS` for words, or
             `dpcore.study.plan.COLUMNS` for an experiment.
         examples: examples of wrong answers, columns `COLUMNS` and
-            `dpcore.study.wrong_answers.TEXTS`; None if there are none. Only texts written for the
+            `dpcore.study.tables.TEXTS`; None if there are none. Only texts written for the
             laboratory are kept.
     """
 

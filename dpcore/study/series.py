@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure import words as measured
-from dpcore.measure.deniability import Deniability, measure
-from dpcore.measure.summary import QUANTITIES, STANDARD_ERRORS, summarise
+from dpcore.measure.deniability import QUANTITIES, STANDARD_ERRORS, Deniability, measure, summarise
 from dpcore.measure.words import Selection
 from dpcore.noise.streams import generator
 from dpcore.study.plan import Cell, Row

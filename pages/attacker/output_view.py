@@ -17,14 +17,16 @@ from dpcore.attack.output.prior import of_hundred
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import neighbourhood
-from dpcore.plots.attack.captions import (
+from dpcore.plots.attack.icons import MARKS, OTHER, colours
+from dpcore.plots.attack.odds import (
     change_text,
+    odds_caption,
+    odds_figure,
     others_sentence,
+    pair_sentence,
     success_sentence,
     worst_sentence,
 )
-from dpcore.plots.attack.icons import MARKS, OTHER, colours
-from dpcore.plots.attack.odds import odds_caption, odds_figure, pair_sentence
 from dpcore.plots.attack.words import chance_at_most, chance_text
 from dpcore.plots.style import INK, epsilon_reading, number
 from pages.attacker.believing import LIST, Belief, choose_belief

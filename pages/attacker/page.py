@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages.attacker.board import board
 from pages.shared import link
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
+from pages.shared.messages import footer
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 

@@ -12,8 +12,7 @@ from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
 from dpcore.attack.language.recovered import BLIND, FREQUENCY
 from dpcore.errors import DpcoreError
 from dpcore.papers.ours import authors
-from dpcore.papers.ours.reader import LARGE, STUDY
-from dpcore.study.reader_trial import FIRST, GAIN_FIRST, GAIN_TEN, READ_BY, TENTH
+from dpcore.papers.ours.reader import FIRST, GAIN_FIRST, GAIN_TEN, LARGE, READ_BY, STUDY, TENTH
 from dpcore.study.recorded import Recorded
 from pages.shared.language import later, numeral, say
 from pages.shared.link import segments

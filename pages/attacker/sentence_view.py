@@ -1,8 +1,9 @@
-"""Views of a sentence: guesses word by word and jointly, and the budget over releases."""
+"""Views of a sentence: guesses word by word and jointly, recorded guesses, and the budget."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,21 +13,23 @@ from dpcore.arrays import IntArray
 from dpcore.attack.budget import budget
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
 from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovery, recover
+from dpcore.attack.language.trial import read_recorded_trial
 from dpcore.attack.output.channel import Channel
-from dpcore.errors import DpcoreError
+from dpcore.errors import DpcoreError, StudyError
 from dpcore.limits import MAX_ATTACK_RELEASES
+from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.budget import budget_caption, budget_figure
+from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
 from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import budget_cell, sentence_cell, sentence_command
-from pages.attacker.recorded_view import TITLES, recorded_view
 from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import budget_table
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, say
-from pages.shared.language_model import load_language_model
 from pages.shared.link import choose_seed, segments, whole_number
 from pages.shared.messages import inform, note, refuse
+from pages.shared.needed import load_language_model
 from pages.shared.once import session_memo
 from pages.shared.progress import Reporter
 from pages.shared.session import Bench, bench_for
@@ -34,6 +37,93 @@ from pages.shared.sidebar import Choices, carried_choices
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, show_line, take_it_with_you
 from pages.shared.text_box import text_box
+
+# Recorded success rates of three attackers on real text, against ε.
+
+
+TITLES = {
+    "likeliest": later("all words alike"),
+    "frequency": later("common words first"),
+    "context": later("reads the sentence"),
+}
+"""Attacker of the record -> its title."""
+_KINDS = {
+    later("all words"): "all",
+    later("without function words"): "content",
+    later("replaced words"): "changed",
+}
+_START = "replaced words"
+
+
+def recorded_view(scene: AttackerScene) -> None:
+    """Draw the recorded figure and its source."""
+    st.header(say("On real text"), anchor=False)
+    try:
+        trial = _recorded()
+    except StudyError as error:
+        refuse(say("The recorded trial is missing."), error)
+        return
+    names = list(dict.fromkeys(row["mechanism"] for row in trial["rows"]))
+    with st.container(horizontal=True):
+        mechanism = names[0]
+        if len(names) > 1:
+            mechanism = st.segmented_control(
+                say("Mechanism of the record"),
+                names,
+                # The mechanism of the page if it was recorded; the field stays free to choose
+                # another.
+                default=scene.mechanism.short if scene.mechanism.short in names else names[0],
+                required=True,
+                key="trial_mechanism",
+                help=say("The record was made once, on the bundled lexicon."),
+            )
+        kind = st.segmented_control(
+            say("Words that count"),
+            list(_KINDS),
+            format_func=say,
+            default=_START,
+            required=True,
+            key="trial_words",
+            help=say(
+                "Function words such as 'the' and 'of' are easy to guess from their context. "
+                "Replaced words are those for which another word was released."
+            ),
+        )
+    table = _table(trial, mechanism, _KINDS[kind])
+    show_figure(
+        success_figure(table, resolve(mechanism).meaning, scene.epsilon),
+        success_caption(table, scene.epsilon),
+        table,
+        "trial",
+    )
+    note(
+        say(
+            "{mechanism}: {sentences} sentences of the {text}, which the model of English has "
+            "not seen; 95 % intervals from the spread between sentences. Recorded by:",
+            mechanism=mechanism,
+            sentences=trial["sentences"],
+            text=trial["text"],
+        )
+    )
+    show_line(trial["command"])
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _recorded() -> dict[str, Any]:
+    # Read once: the record is the same for everybody.
+    return read_recorded_trial()
+
+
+def _table(trial: dict[str, Any], mechanism: str, kind: str) -> pd.DataFrame:
+    rows = [
+        (TITLES[row["attacker"]], row["epsilon"], row["share"], row["low"], row["high"])
+        # In the order of the titles, from the weakest attacker to the strongest.
+        for name in TITLES
+        for row in trial["rows"]
+        if (row["mechanism"], row["words"], row["attacker"]) == (mechanism, kind, name)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
 
 # Sentence that the attacker reads: typed, rewritten, and kept in this session only.
 

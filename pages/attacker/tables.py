@@ -15,7 +15,6 @@ from dpcore.attack.output.success import ExposedWord, Exposure
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity
 from dpcore.plots.attack import budget as attack_budget
-from dpcore.plots.attack import captions as attack_captions
 from dpcore.plots.attack import exposed as attack_exposed
 from dpcore.plots.attack import icons as attack_icons
 from dpcore.plots.attack import odds
@@ -88,7 +87,7 @@ def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
 def belief_table(words: Lexicon, look: Look) -> pd.DataFrame:
     """Return the likeliest words with their probabilities: the numbers behind the icon array."""
     rows = [(words.words[c.word], c.prior, c.posterior) for c in look.top]
-    return pd.DataFrame(rows, columns=list(attack_captions.COLUMNS))
+    return pd.DataFrame(rows, columns=list(odds.CAPTION_COLUMNS))
 
 
 def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
@@ -99,7 +98,7 @@ def listed_table(words: Lexicon, look: Look) -> pd.DataFrame:
             "word": words.words[candidate.word],
             "now": numeral(chance_text(candidate.posterior, certain=candidate.prior >= 1)),
             "before": numeral(chance_text(candidate.prior, certain=True)),
-            "change": numeral(attack_captions.change_text(candidate.prior, candidate.posterior)),
+            "change": numeral(odds.change_text(candidate.prior, candidate.posterior)),
             "probability": candidate.posterior,
         }
         for place, candidate in enumerate(look.top)

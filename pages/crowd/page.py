@@ -5,8 +5,8 @@ import streamlit as st
 from pages.crowd.scene import STYLE, choose_corpus, scene_or_stop, show_scene
 from pages.crowd.views import views
 from pages.shared import link
-from pages.shared.footer import footer
 from pages.shared.language import say
+from pages.shared.messages import footer
 from pages.shared.needed import lexicon_or_stop
 
 st.html(f"<style>{STYLE}</style>")

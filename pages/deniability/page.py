@@ -7,10 +7,9 @@ from pages.deniability.board import board, pin_words
 from pages.deniability.choosing import choose_words, say_text
 from pages.deniability.curves import Work, measured_curves
 from pages.deniability.scene import DeniabilityScene, How
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms

@@ -32,8 +32,8 @@ from dpcore.plots.deniability.recorded import (
 )
 from dpcore.plots.style import SCALES
 from dpcore.study.recording import provenance, undefined_sentence
-from pages.shared.default_epsilon import APPENDIX_C
 from pages.shared.dial import admissible_grid, group_of
+from pages.shared.epsilon_dial import APPENDIX_C
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, say
 from pages.shared.link import pick

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.measure.deniability import summarise
 from dpcore.measure.pair import crossings
-from dpcore.measure.summary import summarise
 from dpcore.measure.words import Stratum
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.deniability import equal_nw
@@ -285,7 +285,7 @@ def python_cell(scene: DeniabilityScene, at: list[tuple[Mechanism, float]]) -> s
     return "\n".join(
         (
             "import dpcore as dp",
-            "from dpcore.measure.summary import summarise",
+            "from dpcore.measure.deniability import summarise",
             *imported,
             "",
             f"lexicon = {lexicon}",

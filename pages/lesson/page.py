@@ -4,10 +4,9 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.lesson.lesson import lesson
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop
 
 heading(say("Private words in eight steps"))

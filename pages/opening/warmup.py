@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import cast
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.starlette import App
 
 from dpcore.errors import DpcoreError
 from pages.shared import link
+from pages.shared.departure import keep_order
 from pages.shared.language import Waiting
-from pages.shared.process import AHEAD, freeze, give_way, one_thread_each
+from pages.shared.process import (
+    AHEAD,
+    freeze,
+    give_memory_back,
+    give_way,
+    keep_log_short,
+    leave_routing_to_app,
+    one_thread_each,
+)
+from pages.shared.server import bound_uploads, keep_types
 from pages.shared.session import DEFAULT_MECHANISMS, Bench, catalogued, mechanism
 
 _BEGUN = threading.Event()
@@ -34,8 +48,7 @@ def warm() -> None:
         import pages.papers.store
         import pages.shared.aids
         import pages.shared.frame
-        import pages.start.links
-        import pages.start.verdicts
+        import pages.start.below
         from pages.start.changing import draw_ahead
 
         give_way()
@@ -122,3 +135,29 @@ def _in_background(jobs: Sequence[Callable[[], object]]) -> None:
         freeze()
 
     threading.Thread(target=run, name=AHEAD).start()
+
+
+# What the server does from its start, before the first visitor.
+
+
+@asynccontextmanager
+async def prepared(_: App) -> AsyncIterator[None]:
+    """Change what this process needs changed, and warm caches so that nobody waits for them.
+
+    Streamlit has started its runtime by now, but has no session yet.
+    """
+    keep_log_short()
+    give_memory_back()
+    leave_routing_to_app()
+    keep_order()
+    keep_types()
+    if runtime.exists():
+        bound_uploads(cast("MemoryUploadedFileManager", runtime.get_instance().uploaded_file_mgr))
+    threading.Thread(target=_make_ready, name=AHEAD).start()
+    yield
+
+
+def _make_ready() -> None:
+    from pages.opening.warmup import warm  # its caches need a running server
+
+    warm()

@@ -31,11 +31,10 @@ from pages.papers.packages import (
 )
 from pages.papers.store import recorded_verdicts
 from pages.shared import link
-from pages.shared.footer import footer, provenance
 from pages.shared.frame import heading
 from pages.shared.language import later, say
 from pages.shared.link import choose_one
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, provenance, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.sidebar import choose_lexicon
 from pages.shared.taking import recorded as read

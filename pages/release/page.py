@@ -8,10 +8,9 @@ from pages.release.board import CHOSEN, choose_goal, goal_dial, offers_for, show
 from pages.release.running import run_of
 from pages.release.uploading import choose_source
 from pages.shared import link
-from pages.shared.footer import footer
 from pages.shared.frame import arrived_by_address, heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import START_MECHANISM, choose_lexicon, choose_mechanisms
 

@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages.rewrite.board import board, dials
 from pages.rewrite.redactors import choose_redactors
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
+from pages.shared.messages import footer
 from pages.shared.needed import bench_or_stop, lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import sidebar
 from pages.shared.text_box import choose_draw, draw_again, text_box

@@ -25,10 +25,10 @@ from dpcore.rewrite.write.writers import (
 from dpcore.study.recorded import Recorded
 from pages.rewrite.scene import RewriteScene
 from pages.shared.language import later, numeral, say
-from pages.shared.language_model import load_language_model
 from pages.shared.latent import latent_rewrites
 from pages.shared.link import segments, whole_number
 from pages.shared.messages import inform, note, refuse
+from pages.shared.needed import load_language_model
 from pages.shared.progress import Reporter
 from pages.shared.table import show_table
 from pages.shared.taking import recorded, show_line

@@ -10,22 +10,19 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
-from pages.robustness.attack_work import Hunt, TextAttack, attack_text
+from pages.robustness.attack_work import NETWORKS, VICTIMS, Hunt, TextAttack, attack_text
 from pages.robustness.one_text import OWN, Document, choose_document, marked
 from pages.robustness.reproducing import attack_cell, attack_command, computed_now
 from pages.robustness.sample_view import sample_view
-from pages.robustness.victims import NETWORKS, VICTIMS
 from pages.robustness.words_view import LABELS, prepare
 from pages.robustness.words_work import CERTIFIED, NORMAL, Rules, read_corpus
-from pages.shared.default_epsilon import ATTACK_ON_TEXTS
 from pages.shared.dial import group_of
-from pages.shared.epsilon_dial import epsilon_dial
+from pages.shared.epsilon_dial import ATTACK_ON_TEXTS, epsilon_dial
 from pages.shared.figure import show_figure
-from pages.shared.footer import footer
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.link import choose_seed, segments, tabs, whole_number
-from pages.shared.messages import inform, note, refuse
+from pages.shared.messages import footer, inform, note, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 from pages.shared.table import numbers, show_table

@@ -35,11 +35,10 @@ from pages.robustness.slides_view import renyi_view, slides_view
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial, turn_dial
 from pages.shared.figure import show_figure
-from pages.shared.footer import provenance
 from pages.shared.fragments import fragment
 from pages.shared.language import language, later, numeral, say
 from pages.shared.link import choose_seed, pick, tabs
-from pages.shared.messages import note, refuse
+from pages.shared.messages import note, provenance, refuse
 from pages.shared.once import once
 from pages.shared.progress import Reporter
 from pages.shared.taking import Takeaway, take_it_with_you

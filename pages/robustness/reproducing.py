@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore.study.recorded import Recorded
-from pages.robustness.attack_work import Hunt
+from pages.robustness.attack_work import NETWORKS, Hunt
 from pages.robustness.pictures_work import Noise, ScoreBound
-from pages.robustness.victims import NETWORKS
 from pages.robustness.words_work import CERTIFIED, STRENGTH, Rules
 from pages.shared.language import say
 from pages.shared.taking import command_line, mechanism_words, python_beginning

@@ -11,8 +11,7 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from dpcore.plots.style import Caption, percent
-from pages.robustness.attack_work import Hunt, Trial, trial
-from pages.robustness.victims import NETWORKS
+from pages.robustness.attack_work import NETWORKS, Hunt, Trial, trial
 from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
 from pages.shared.language import numeral, say

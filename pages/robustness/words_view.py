@@ -42,11 +42,10 @@ from pages.robustness.words_work import (
 )
 from pages.shared import link
 from pages.shared.figure import show_figure
-from pages.shared.footer import footer
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.link import SEED, segments, steps, tabs
-from pages.shared.messages import note, refuse
+from pages.shared.messages import footer, note, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.once import is_there, once
 from pages.shared.progress import Reporter

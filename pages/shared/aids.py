@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.footer import note_english
 from pages.shared.language import LANGUAGE, LANGUAGES, say
 from pages.shared.link import choose_one
+from pages.shared.messages import note_english
 
 EXPLAIN, LARGE = "explain", "large"
 

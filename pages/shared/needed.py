@@ -1,4 +1,4 @@
-"""Lexicon, mechanisms and sentence of a page; without them the page says why, and ends."""
+"""Lexicon, mechanisms, sentence and model of a page; without them it says why, and ends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.rewrite.write.smollm import load_model
 from pages.shared.dial import group_of
 from pages.shared.language import say
 from pages.shared.messages import inform, refuse
+from pages.shared.once import is_there, once
 from pages.shared.session import Bench, Settings, admissible, bench_for, lexicon, mechanism
 from pages.shared.sidebar import Choices
 
@@ -63,3 +65,17 @@ def mechanisms_or_stop(
         inform(say("Choose at least one mechanism in the sidebar."))
         st.stop()
     return mechanisms
+
+
+# Large language model of two pages: loaded once in the process, when it is needed.
+
+
+def load_language_model() -> None:
+    """Load the model unless it is loaded; a line on the page says so meanwhile.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
+    if not is_there("language model", ""):
+        with st.spinner(say("Loading the language model")):
+            once("language model", "", load_model, 1)

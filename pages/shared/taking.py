@@ -20,9 +20,8 @@ from dpcore.study.recording import provenance as how_made
 from dpcore.study.recording import seeds
 from pages.shared import link
 from pages.shared.figure import csv_button, drawing_buttons, figure_buttons
-from pages.shared.footer import provenance
 from pages.shared.language import Waiting, later, say
-from pages.shared.messages import note, refuse
+from pages.shared.messages import note, provenance, refuse
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,17 +4,15 @@ import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.papers.store import recorded_verdicts
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices
 from pages.shared.text_box import draw_again, seed_and_draw, text_box
+from pages.start.below import follow_old_link, lesson_steps, other_pages, small_verdicts
 from pages.start.changing import changing_sentence, choose_method
-from pages.start.links import follow_old_link, lesson_steps, other_pages
-from pages.start.verdicts import small_verdicts
 
 follow_old_link()
 

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.shared.footer import footer
 from pages.shared.frame import heading
 from pages.shared.language import say
+from pages.shared.messages import footer
 from pages.shared.needed import bench_or_stop, lexicon_or_stop
 from pages.shared.sidebar import carried_choices
 from pages.tradeoff.scene import (

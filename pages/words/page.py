@@ -3,9 +3,8 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.shared.footer import footer
 from pages.shared.language import say
-from pages.shared.messages import refuse
+from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms

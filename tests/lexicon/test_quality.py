@@ -13,8 +13,7 @@ from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import sha256_of_file
 from dpcore.lexicon.train.sources import SOURCES
 from dpcore.lexicon.train.vectors import nearest_distances, word_similarity
-from dpcore.lexicon.train.vocabulary import DEBRIS
-from dpcore.lexicon.train.wanted import WANTED
+from dpcore.lexicon.train.vocabulary import DEBRIS, WANTED
 from dpcore.lexicon.train.wordnet import read_wordnet
 from tests.needs import ROOT
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.deniability import Deniability, measure
-from dpcore.measure.summary import BANDS, summarise, summary_rows
+from dpcore.measure.deniability import BANDS, Deniability, measure, summarise, summary_rows
 from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.registry import create
 

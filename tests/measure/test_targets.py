@@ -5,8 +5,7 @@ import pytest
 
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.deniability import measure
-from dpcore.measure.summary import summarise
+from dpcore.measure.deniability import measure, summarise
 from dpcore.measure.targets import Interval, Target, calibrate, holding, scan, solve
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import MECHANISMS, create

@@ -11,7 +11,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.bulk import OneByOne, WordCache, bulk, by_law, by_paths, outputs_at
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk
-from dpcore.mechanisms.gumbel.bulk import RepairedBulk, TruncatedGumbelBulk
+from dpcore.mechanisms.gumbel.algorithm import RepairedBulk, TruncatedGumbelBulk
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.streams import document_generator

@@ -7,15 +7,15 @@ import re
 import pandas as pd
 import pytest
 
-from dpcore.plots.attack import captions as attack_captions
 from dpcore.plots.attack import icons as attack_icons
-from dpcore.plots.attack.captions import (
+from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
+from dpcore.plots.attack.odds import (
+    CAPTION_COLUMNS,
     change_text,
     others_sentence,
     success_sentence,
     worst_sentence,
 )
-from dpcore.plots.attack.icons import AFTER, BEFORE, OTHER, REST, icon_caption, icon_figure
 from dpcore.plots.attack.words import (
     chance_text,
     count_text,
@@ -154,7 +154,7 @@ def test_the_caption_counts_cases() -> None:
 
 
 BELIEFS = pd.DataFrame(
-    [("garage", 4e-5, 0.344), ("truck", 4e-5, 2.45e-4)], columns=list(attack_captions.COLUMNS)
+    [("garage", 4e-5, 0.344), ("truck", 4e-5, 2.45e-4)], columns=list(CAPTION_COLUMNS)
 )
 
 

@@ -15,8 +15,7 @@ from dpcore.plots.pair import pair_figure
 from dpcore.plots.robust.shares import lines_figure
 from dpcore.plots.style import name_tag, short_name, style_of
 from dpcore.plots.utility.curves import utility_figure
-from dpcore.plots.utility.equal import equal_figure
-from dpcore.plots.utility.frontier import frontier_figure
+from dpcore.plots.utility.frontier import equal_figure, frontier_figure
 from dpcore.plots.utility.roc import roc_figure
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility import at_equal

@@ -15,8 +15,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.languages.german import GERMAN
-from dpcore.rewrite.languages.known import LANGUAGES, describe_language, rules_of
-from dpcore.rewrite.languages.turkish import TURKISH
+from dpcore.rewrite.languages.known import LANGUAGES, TURKISH, describe_language, rules_of
 from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.rewritten import assemble
 from dpcore.rewrite.sentence import prepare

@@ -6,13 +6,16 @@ from dpcore.attack.language.context import SMOLLM2, WORDS
 from dpcore.attack.output.channel import open_channel
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
-from dpcore.papers.ours.reader import LARGE, LEVELS, STUDY, texts_of
-from dpcore.study.reader_trial import (
+from dpcore.papers.ours.reader import (
     FIRST,
     GAIN_FIRST,
     GAIN_TEN,
+    LARGE,
+    LEVELS,
     READ_BY,
+    STUDY,
     TENTH,
+    texts_of,
     trial_rows,
 )
 from dpcore.study.recorded import read_recorded

@@ -19,8 +19,7 @@ from dpcore.study.recorded import (
     read_recorded,
     write_recorded,
 )
-from dpcore.study.tables import check_trials, check_words, tidy
-from dpcore.study.wrong_answers import EXAMPLE, TEXTS
+from dpcore.study.tables import EXAMPLE, TEXTS, check_trials, check_words, tidy
 
 ENTRY = Entry(
     name="toy", title="A toy", source="", command="make it", plan={"arms": []}, sizes="few",

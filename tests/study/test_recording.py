@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from dpcore.errors import ParameterError, StudyError
-from dpcore.measure.deniability import measure
-from dpcore.measure.summary import summarise
+from dpcore.measure.deniability import measure, summarise
 from dpcore.mechanisms.clipped.trlaplace import worst_delta
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator

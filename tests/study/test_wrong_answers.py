@@ -10,9 +10,8 @@ from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Material, Wanted, labelled_trial, read_material
 from dpcore.study.plan import COLUMNS
-from dpcore.study.tables import tidy
+from dpcore.study.tables import EXAMPLE, TEXTS, WrongAnswers, tidy
 from dpcore.study.vocabularies import labelled_rows
-from dpcore.study.wrong_answers import EXAMPLE, TEXTS, WrongAnswers
 from tests.study import toy_corpus
 
 MOST = 3

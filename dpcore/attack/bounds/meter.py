@@ -21,7 +21,6 @@ import numpy as np
 from dpcore.arguments import a_kind, a_real, epsilons
 from dpcore.arrays import FloatArray
 from dpcore.attack.output.prior import Prior, content_words, parse_prior, uniform
-from dpcore.bisection import safe_end
 from dpcore.errors import ComputationError, ParameterError
 from dpcore.lexicon.cache import CacheEntry, bundled_bounds, keep, recall, write_text
 from dpcore.lexicon.lexicon import Lexicon, check_lexicon
@@ -30,6 +29,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import PACKING_WORDS
 from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.exponential.packing import Kernel, known_weights, solve
+from dpcore.outwards import safe_end
 
 if TYPE_CHECKING:
     import pandas as pd

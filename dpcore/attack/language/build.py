@@ -19,15 +19,17 @@ import numpy as np
 
 from dpcore import __version__
 from dpcore.arrays import IntArray
-from dpcore.attack.language.counts import (
+from dpcore.attack.language.language import (
     FILE,
     LARGEST,
+    Bigram,
     CountPlan,
     Counts,
+    check_english,
+    perplexity,
     read_counts,
     write_counts,
 )
-from dpcore.attack.language.language import Bigram, check_english, perplexity
 from dpcore.lexicon.cache import sha256_of_file, write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent

@@ -26,10 +26,10 @@ from dpcore.attack.language.build import (
     used_sources,
 )
 from dpcore.attack.language.context import read_on
-from dpcore.attack.language.counts import CountPlan
 from dpcore.attack.language.language import (
     UNKNOWN,
     Bigram,
+    CountPlan,
     forward_backward,
     language,
     language_folder,

@@ -16,21 +16,21 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.output.prior import Prior
-from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.neighbours import rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
+from dpcore.measure.deniability import STANDARD_ERRORS
 from dpcore.measure.directions import output_blocks, outputs_of
 from dpcore.measure.probability_intervals import MeanTally, Tally
-from dpcore.measure.summary import STANDARD_ERRORS
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.samplers import Radial
 from dpcore.noise.streams import generator
+from dpcore.outwards import safe_end
 
 _DIRECTIONS = 200
 

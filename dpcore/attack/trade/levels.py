@@ -28,8 +28,7 @@ from dpcore.attack.trade.ground import Ground
 from dpcore.attack.trade.tradeoff import amounts, has_columns
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.measure.deniability import measure
-from dpcore.measure.summary import summarise
+from dpcore.measure.deniability import measure, summarise
 from dpcore.measure.targets import scan
 from dpcore.measure.words import sample
 from dpcore.mechanisms.mechanism import Mechanism

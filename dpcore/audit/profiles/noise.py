@@ -21,7 +21,6 @@ from dpcore.audit.profiles.profile import (
     spread_shift,
     worst_product,
 )
-from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_AUDIT_WORDS
@@ -29,6 +28,7 @@ from dpcore.mechanisms.clipped.clipped import analytic_epsilon
 from dpcore.mechanisms.mechanism import Mechanism, VectorNoise
 from dpcore.noise.samplers import Radial, shifted_out
 from dpcore.noise.streams import generator
+from dpcore.outwards import safe_end
 
 _EXAMINED = 64  # pairs whose δ is computed, of those with the largest difference
 

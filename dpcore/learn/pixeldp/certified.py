@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.audit.montecarlo import clopper_pearson
-from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_NOISE_DRAWS
 from dpcore.mechanisms.clipped.clipped import gaussian_log_delta_bounds
+from dpcore.outwards import safe_end
 
 # Largest attack that cannot change a prediction, from bounds on two expected scores.
 #

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.arrays import Float32Array, FloatArray
-from dpcore.bisection import safe_end
 from dpcore.guarantee import (
     ApproximateLocalPrivacy,
     EpsilonMeaning,
@@ -29,7 +28,7 @@ from dpcore.mechanisms.additive.points import Points, derived_points, own
 from dpcore.mechanisms.mechanism import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial
-from dpcore.outwards import at_most, delta_at_most
+from dpcore.outwards import at_most, delta_at_most, safe_end
 
 # Calibration of Gaussian noise: δ of a σ, and σ of a δ.
 #

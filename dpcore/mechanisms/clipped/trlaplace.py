@@ -18,7 +18,6 @@ from typing import ClassVar
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
-from dpcore.bisection import safe_end
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee, Rounding, Status
 from dpcore.lexicon.metric import ELEMENTARY
@@ -32,6 +31,7 @@ from dpcore.mechanisms.mechanism import VectorNoise
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange, parameter
 from dpcore.noise.samplers import Radial, quantile, shifted_out, uniforms
+from dpcore.outwards import safe_end
 
 # Required cut of truncated Laplace noise, and the true δ of a cut.
 #

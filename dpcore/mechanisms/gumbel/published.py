@@ -21,8 +21,13 @@ from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
 from dpcore.mechanisms.distances import distances_by_word
 from dpcore.mechanisms.exact import ExactMechanism
-from dpcore.mechanisms.gumbel.algorithm import low_reason, lowest_epsilon, scale, smallest_sums
-from dpcore.mechanisms.gumbel.bulk import TruncatedGumbelBulk
+from dpcore.mechanisms.gumbel.algorithm import (
+    TruncatedGumbelBulk,
+    low_reason,
+    lowest_epsilon,
+    scale,
+    smallest_sums,
+)
 from dpcore.mechanisms.gumbel.law import ABSOLUTE_ERROR, grouped_laws, laws_from_distances
 from dpcore.mechanisms.gumbel.log_law import (
     PairBounds,

@@ -41,7 +41,7 @@ from dpcore.mechanisms.certificate import CalibratedMechanism, Certificate
 from dpcore.mechanisms.distances import distances_by_word, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem import gumbel_paths
-from dpcore.mechanisms.gumbel.bulk import RepairedBulk
+from dpcore.mechanisms.gumbel.algorithm import RepairedBulk
 from dpcore.mechanisms.gumbel.repaired_certificate import repaired_certificate, repaired_losses
 from dpcore.mechanisms.law import repaired_rounding
 from dpcore.mechanisms.mechanism import LossSearch, NearestForm, WorstLoss

@@ -8,7 +8,7 @@ from dpcore.learn.corpus import LABELLINGS, LabelledTexts, teaching_corpus
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
 from dpcore.study.plan import Arm, Cell, Plan, Row, Settings, Study
 from dpcore.study.runner import Sources
-from dpcore.study.wrong_answers import WrongAnswers
+from dpcore.study.tables import WrongAnswers
 
 if TYPE_CHECKING:
     import numpy as np

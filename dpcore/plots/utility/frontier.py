@@ -1,7 +1,8 @@
-"""Privacy against utility: one mark a mechanism and ε; marks that another beats are hollow."""
+"""Privacy against utility: the frontier of all marks, and curves over one measure of privacy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
-from dpcore.plots.traces import draw_figure, line
-from dpcore.plots.utility.curves import Line, across, log_ticks
+from dpcore.plots.traces import curve, draw_figure, line, whiskers
+from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row for each curve and ε: two numbers, and `dominated`: True if another row is at least as
@@ -37,11 +38,11 @@ def frontier_figure(
         logarithm: True for a logarithmic x axis.
     """
     best = table[~table["dominated"]].sort_values(["private", "useful"], kind="stable")
-    name = "frontier: no other is as good in both and better in one"
+    best_name = "frontier: no other is as good in both and better in one"
     # Stairs: between two marks the utility is that of the more private of them.
-    traces = [line(best["private"], best["useful"], name, width=1, line_shape="hv")]
-    for curve, rows in table.groupby("curve", sort=False):
-        style = curve_style(str(curve), str(rows["mechanism"].iloc[0]))
+    traces = [line(best["private"], best["useful"], best_name, width=1, line_shape="hv")]
+    for curve_name, rows in table.groupby("curve", sort=False):
+        style = curve_style(str(curve_name), str(rows["mechanism"].iloc[0]))
         ordered = rows.sort_values("dominated", kind="stable")  # a legend shows the first mark
         worse = ordered["dominated"].tolist()
         traces.append(
@@ -49,7 +50,7 @@ def frontier_figure(
                 x=ordered["private"].tolist(),
                 y=ordered["useful"].tolist(),
                 customdata=[f"{number(value)}" for value in ordered["epsilon"]],
-                name=str(curve),
+                name=str(curve_name),
                 mode="markers",
                 marker={
                     "symbol": [f"{style.marker}-open" if w else style.marker for w in worse],
@@ -90,3 +91,91 @@ def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
         f"are beaten by no other; the rest are hollow. On the frontier: {', '.join(counts)}."
     )
     return Caption(finding, how)
+
+
+# Utility of text at equal privacy: mechanisms of all kinds over one measure of privacy.
+
+
+EQUAL_COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials", "x")
+"""One row for each curve and ε: mean with its interval (may be missing), and privacy `x` there."""
+
+X_TITLES = {
+    "nw": "Nw: share of words that stay",
+    "counts-word": TITLES["counts-word"],
+    "counts-near": TITLES["counts-near"],
+    "word": TITLES["word"],
+    "auc": "attacker's AUC (0.5: guessing)",
+    "loss": "largest proved loss between two words (nats)",
+}
+"""Measures of privacy: less is more private."""
+_HEIGHT_EQUAL = 420
+
+
+def equal_figure(
+    table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()
+) -> go.Figure:
+    """Draw means with their intervals over a measure of privacy that all mechanisms share.
+
+    Args:
+        table: the columns `EQUAL_COLUMNS`.
+        by: a key of `X_TITLES`; "loss" has a logarithmic axis.
+        quantity: a key of `dpcore.plots.utility.curves.TITLES`.
+        lines: baselines.
+    """
+    traces = [
+        _curve(str(name), rows.sort_values("x", kind="stable"))
+        for name, rows in table.groupby("curve", sort=False)
+    ]
+    span = [float(table["x"].min()), float(table["x"].max())]
+    traces += across(span, lines)
+    x_axis: dict[str, Any] = log_ticks(span[0], span[1]) if by == "loss" else {}
+    return draw_figure(
+        traces,
+        height=_HEIGHT_EQUAL,
+        **NAMED,
+        xaxis=axis(X_TITLES[by], fixedrange=True, **x_axis),
+        yaxis=axis(TITLES[quantity], fixedrange=True),
+    )
+
+
+def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
+    """Draw marks joined by a line, with whiskers: bands of curves that turn would overlap."""
+    style = curve_style(name, str(rows["mechanism"].iloc[0]))
+    hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
+    over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
+    bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
+    epsilons = [f"{number(value)}" for value in rows["epsilon"]]
+    return curve(
+        rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
+    )
+
+
+def equal_caption(
+    table: pd.DataFrame, by: str, quantity: str, lines: Sequence[Line] = ()
+) -> Caption:
+    """Give the value of each mechanism where its privacy is nearest to the middle of the axis."""
+    low, high = float(table["x"].min()), float(table["x"].max())
+    middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
+    sentences = [
+        f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
+        f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
+    ]
+    there: dict[str, float] = {}
+    for name, rows in table.groupby("curve", sort=False):
+        row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
+        there[str(name)] = float(row["mean"])
+        sentences.append(
+            f"{name}: {number(row['mean'])} at {number(row['x'])} (ε = {number(row['epsilon'])})"
+        )
+    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
+    trials = int(table["trials"].max())
+    sentences.append(
+        f"Whiskers are 95 % intervals of the mean over {trials} trials."
+        if trials > 1
+        else "One trial, so no whiskers."
+    )
+    most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
+    finding = f"About {number(middle)} along the axis, {most} has the most, {number(there[most])}"
+    if most != least:
+        finding += f", and {least} the least, {number(there[least])}"
+    return Caption(f"{finding} ({TITLES[quantity]}).", "\n".join(sentences))

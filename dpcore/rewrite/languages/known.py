@@ -7,7 +7,12 @@ from functools import lru_cache
 from dpcore.rewrite.languages.english import ENGLISH
 from dpcore.rewrite.languages.german import GERMAN
 from dpcore.rewrite.languages.language import Language
-from dpcore.rewrite.languages.turkish import TURKISH
+
+# Turkish: i has the capital İ, and ı the capital I. There are no function words.
+
+
+TURKISH = Language(code="tr", name="Turkish", thousands=".", upper_of={"i": "İ", "ı": "I"})
+
 
 LANGUAGES = {language.code: language for language in (ENGLISH, GERMAN, TURKISH)}
 """Tables by language code."""

@@ -13,8 +13,13 @@ from dpcore.guarantee import EpsilonMeaning, Status
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.style import SCALES, Caption, number, percent
 from dpcore.plots.utility.curves import TITLES, utility_caption, utility_figure
-from dpcore.plots.utility.equal import X_TITLES, equal_caption, equal_figure
-from dpcore.plots.utility.frontier import frontier_caption, frontier_figure
+from dpcore.plots.utility.frontier import (
+    X_TITLES,
+    equal_caption,
+    equal_figure,
+    frontier_caption,
+    frontier_figure,
+)
 from dpcore.study.utility import LOSS, at_equal, loss_sentence, solve_margin
 from dpcore.study.utility_summary import curves, frontier
 from pages.shared.dial import GROUPS, Group

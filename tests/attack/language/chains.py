@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from dpcore.attack.language.counts import Counts
-from dpcore.attack.language.language import Bigram
+from dpcore.attack.language.language import Bigram, Counts
 
 N = 5
 END = N

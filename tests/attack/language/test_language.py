@@ -16,8 +16,17 @@ from dpcore.attack.language.build import (
     sentences,
     sequences,
 )
-from dpcore.attack.language.counts import FILE, CountPlan, read_counts, write_counts
-from dpcore.attack.language.language import UNKNOWN, Bigram, language, perplexity, word_frequencies
+from dpcore.attack.language.language import (
+    FILE,
+    UNKNOWN,
+    Bigram,
+    CountPlan,
+    language,
+    perplexity,
+    read_counts,
+    word_frequencies,
+    write_counts,
+)
 from dpcore.attack.output.prior import frequency
 from dpcore.errors import LexiconError
 from dpcore.lexicon.catalogue import load

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from dpcore.lexicon.train import vocabulary, wordnet
-from dpcore.lexicon.train.vocabulary import split_form, tokenise
-from dpcore.lexicon.train.wanted import WANTED
+from dpcore.lexicon.train.vocabulary import WANTED, split_form, tokenise
 from tests.lexicon.train.toy import toy_source
 
 # Tokens

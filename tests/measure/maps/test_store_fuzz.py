@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dpcore.attack.language import counts as language_counts
 from dpcore.attack.language import language
 from dpcore.attack.output import spectrum
 from dpcore.errors import LexiconError
@@ -98,10 +97,10 @@ def test_damaged_moments_are_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_damaged_counts_of_words_say_how_to_make_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = (language.language_folder() / language_counts.FILE).read_bytes()
+    whole = (language.language_folder() / language.FILE).read_bytes()
     monkeypatch.setattr(language, "language_folder", lambda: tmp_path)
     read = language._bundled.__wrapped__
     for data in (b"", whole[:-30], whole[:1000], whole[:40] + b"\0" * 99 + whole[139:], b"PK"):
-        (tmp_path / language_counts.FILE).write_bytes(data)
+        (tmp_path / language.FILE).write_bytes(data)
         with pytest.raises(LexiconError, match="language count"):
             read()

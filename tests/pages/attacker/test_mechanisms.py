@@ -14,7 +14,7 @@ from dpcore.cli.main import main
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
-from pages.attacker import channels, recorded_view
+from pages.attacker import channels, sentence_view
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.board import BUDGET, GAME, OUTPUT, SENTENCE
 from pages.attacker.game_view import OWN
@@ -126,8 +126,8 @@ def test_a_missing_record_and_a_refusing_engine_are_said(
     def missing() -> None:
         raise StudyError("make it with a command")
 
-    monkeypatch.setattr(recorded_view, "read_recorded_trial", missing)
-    recorded_view._recorded.clear()
+    monkeypatch.setattr(sentence_view, "read_recorded_trial", missing)
+    sentence_view._recorded.clear()
     assert "make it with a command" in shown_text(opened(view=SENTENCE))
 
     def refusing(*_: object, **__: object) -> None:

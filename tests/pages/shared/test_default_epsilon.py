@@ -6,8 +6,8 @@ from dpcore.attack.trade.ground import GUESSED
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve
-from pages.shared.default_epsilon import SHARE, UNRECORDED, default_epsilon
 from pages.shared.dial import GROUPS, Group, group_of
+from pages.shared.epsilon_dial import SHARE, UNRECORDED, default_epsilon
 from tests.mechanisms import lexicons
 
 

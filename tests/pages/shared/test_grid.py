@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.shared import grid
+from pages.rewrite import rewritten as grid
 
 Heard = dict[str, Callable[[], None]]
 

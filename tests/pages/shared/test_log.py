@@ -13,7 +13,7 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from dpcore import limits
-from pages.shared.log import _Short, keep_log_short
+from pages.shared.process import _Short, keep_log_short
 
 SECRET = "unmistakable5"
 
@@ -72,7 +72,7 @@ def test_what_is_said_again_and_again_is_left_out_and_counted(
     written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1_000.0
-    monkeypatch.setattr("pages.shared.log.time.monotonic", lambda: now)
+    monkeypatch.setattr("pages.shared.process.time.monotonic", lambda: now)
     for number in range(limits.LOG_LINES + 1_500):
         LOGGER.warning("refused %s", number)
         note()
@@ -96,7 +96,7 @@ def test_few_kinds_are_remembered(written: io.StringIO) -> None:
 
 def test_who_asks_for_all_is_told_all(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = logging.getLogRecordFactory()
-    monkeypatch.setattr("pages.shared.log.config.get_option", lambda _: "debug")
+    monkeypatch.setattr("pages.shared.process.config.get_option", lambda _: "debug")
     keep_log_short()
     assert logging.getLogRecordFactory() is plain
 

@@ -104,7 +104,7 @@ READY = """
 import asyncio, sys, threading
 from pages.opening import warmup
 from pages.shared import once, process
-from pages.opening.lifespan import prepared
+from pages.opening.warmup import prepared
 warmup._look_ahead = lambda: None
 async def serve():
     async with prepared(None):

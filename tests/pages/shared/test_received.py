@@ -10,8 +10,8 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 
-from pages.shared import received
-from pages.shared.received import MALFORMED, NOT_BINARY, judge
+from pages.shared import server as received
+from pages.shared.server import MALFORMED, NOT_BINARY, judge
 
 NAME = "$$ID-0f-number"
 

@@ -6,7 +6,7 @@ import pytest
 
 from dpcore.plots.style import style_of
 from dpcore.plots.utility.curves import Line
-from dpcore.plots.utility.equal import COLUMNS, X_TITLES, equal_caption, equal_figure
+from dpcore.plots.utility.frontier import EQUAL_COLUMNS, X_TITLES, equal_caption, equal_figure
 
 TABLE = pd.DataFrame(
     [
@@ -14,7 +14,7 @@ TABLE = pd.DataFrame(
         ("madlib", "madlib", 1.0, 0.5, 0.45, 0.55, 3, 10.0),
         ("tem", "tem", 2.0, 0.7, np.nan, np.nan, 1, 20.0),
     ],
-    columns=list(COLUMNS),
+    columns=list(EQUAL_COLUMNS),
 )
 LINES = (Line("without privacy", 0.82),)
 
