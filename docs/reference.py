@@ -24,7 +24,7 @@ MODULES = (
     "dpcore.rewrite.rewritten",
     "dpcore.rewrite.policy",
     "dpcore.rewrite.tokens",
-    "dpcore.rewrite.languages.language",
+    "dpcore.rewrite.languages",
     "dpcore.lexicon.catalogue",
     "dpcore.lexicon.lexicon",
     "dpcore.lexicon.metric",

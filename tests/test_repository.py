@@ -52,7 +52,7 @@ DISTRIBUTION = {
 }
 # Words that a newcomer searches for, and the file that holds each.
 SOUGHT = {
-    "default ε": "pages/shared/default_epsilon.py",
+    "default ε": "pages/shared/epsilon_dial.py",
     "limits": "dpcore/limits.py",
     "upload": "dpcore/limits.py",
     "seed": "dpcore/noise/streams.py",
@@ -76,7 +76,7 @@ SOUGHT = {
     "label of": "dpcore/privatize/label.py",
     "rouge": "dpcore/measure/similarity.py",
     "calibration": "dpcore/mechanisms/certificate.py",
-    "stop) words": "dpcore/rewrite/languages/language.py",
+    "stop) words": "dpcore/rewrite/languages.py",
     "resume": "dpcore/privatize/run.py",
     "dask": "dpcore/jobs/cluster.py",
     "plugin": "dpcore/mechanisms/registry.py",

@@ -25,8 +25,8 @@ AVOIDED = {
 QUESTIONS = {"what", "who", "whose", "which", "whether", "where", "how"}
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 WORD_LISTS = {
-    "dpcore/lexicon/train/wanted.py",
-    "dpcore/rewrite/languages/english.py",
+    "dpcore/lexicon/train/vocabulary.py",
+    "dpcore/rewrite/languages.py",
     "tests/test_voice.py",
 }
 

@@ -108,7 +108,7 @@ def engine_words() -> set[str]:
     from dpcore.plots.deniability.curves import BANDS
     from dpcore.plots.utility.curves import TITLES
     from dpcore.plots.utility.frontier import X_TITLES
-    from dpcore.rewrite.languages.known import LANGUAGES
+    from dpcore.rewrite.languages import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
     from dpcore.rewrite.redact.redaction import NO_PROMISE, REDACTORS
     from dpcore.rewrite.tokens import CasePolicy

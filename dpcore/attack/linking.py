@@ -19,7 +19,7 @@ from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import Bags, Corpus, bags_of
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages import rules_of
 
 MOST_KNOWN = 3  # words: a long text has some ten thousand sets of three
 

@@ -46,7 +46,7 @@ from dpcore.measure.maps.store import (
     write_bundle,
 )
 from dpcore.rewrite.documents import lexicon_caution
-from dpcore.rewrite.languages.known import describe_language
+from dpcore.rewrite.languages import describe_language
 
 # Facts about one lexicon and about all of them, as plain JSON values.
 

@@ -35,7 +35,7 @@ from dpcore.limits import MAX_QUERIES
 from dpcore.mechanisms.mechanism import Mechanism, check_mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.documents import entries
-from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
 from dpcore.rewrite.reader import Reader
 from dpcore.tables.detection import format_of

@@ -23,7 +23,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
 from dpcore.noise.streams import generator
-from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages import rules_of
 
 _ROWS = 4_000_000  # draws of one multinomial call, to bound memory
 

@@ -17,7 +17,7 @@ from dpcore.lexicon.cache import FIELDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
 from dpcore.rewrite.documents import vocabulary_caution
-from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.policy import Treatment
 from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns, Format

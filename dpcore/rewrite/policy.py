@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages import Language
 from dpcore.rewrite.tokens import CASE_RELEASES, CasePolicy
 
 

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.languages.known import rules_of
-from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages import Language, rules_of
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolicy
 from dpcore.rewrite.rewritten import parts_from_word
 from dpcore.rewrite.tokens import (

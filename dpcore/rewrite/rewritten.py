@@ -10,7 +10,7 @@ import numpy as np
 from dpcore.display import marked
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages import Language
 from dpcore.rewrite.tokens import Token, apply
 from dpcore.rewrite.vocabulary import Encoding, Role, Slot
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages import Language
 
 APOSTROPHES = "'’"
 HYPHENS = "-‐‑"

@@ -17,8 +17,7 @@ import numpy as np
 
 from dpcore.arrays import IntArray
 from dpcore.errors import ParameterError, TextError
-from dpcore.rewrite.languages.known import rules_of
-from dpcore.rewrite.languages.language import Language
+from dpcore.rewrite.languages import Language, rules_of
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.tokens import (
     Case,

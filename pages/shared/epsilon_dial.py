@@ -1,4 +1,4 @@
-"""Dial of ε of one group of mechanisms, the same on every page, with the guessed words.
+"""Dial and default ε of one group of mechanisms, the same on every page, with the guessed words.
 
 ε is kept in the session and in the link as `eps_<group>`, and carries over from page to page.
 """

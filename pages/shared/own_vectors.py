@@ -12,7 +12,7 @@ from dpcore.lexicon.lexicon import ENGLISH, Lexicon
 from dpcore.lexicon.readers import ReadReport, read_uploaded
 from dpcore.limits import MAX_OWN_VECTOR_BYTES
 from dpcore.rewrite.documents import lexicon_caution
-from dpcore.rewrite.languages.known import LANGUAGES
+from dpcore.rewrite.languages import LANGUAGES
 from pages.shared.language import later, say
 from pages.shared.messages import note, refuse
 

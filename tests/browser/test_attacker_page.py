@@ -102,6 +102,7 @@ def test_the_game_is_played_by_keyboard(app_url: str, new_page: NewPage) -> None
     assert not watch.page_errors
 
 
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 def test_every_view_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]

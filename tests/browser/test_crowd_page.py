@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
 GUESSED, TEXTS = "Guessed by frequency, of 100 content words", "Number of texts"
@@ -103,7 +103,8 @@ def test_another_corpus_begins_where_the_dials_are(app_url: str, page: Page) -> 
     expect(page.locator(".crowd .word").first).to_have_text("god")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     opened(page, f"{app_url}/crowd?crowd=agnews&guessed=33")

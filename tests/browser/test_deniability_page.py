@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 from tests.browser.server import Server
 
 FEW = "sample=3&runs=20"
@@ -63,7 +63,8 @@ def test_trade_off_leads_there_and_the_menu_on(app_url: str, page: Page) -> None
     expect(page.locator(".grid .changed").first).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_curves(

@@ -109,7 +109,8 @@ def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page)
     assert any("plotly" in url.lower() for url in loaded)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_grid(page, f"{app_url}/rewrite?local=gaussian&local=trlaplace")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
 
@@ -112,7 +112,8 @@ def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
     assert len(work["times"]) == 20
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     opened(page, f"{app_url}/tradeoff")

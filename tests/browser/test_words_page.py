@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import SCHEMES, Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 from tests.browser.server import Server
 
 FEW = "curve_metric=tem&curve_log="
@@ -147,7 +147,8 @@ def test_an_open_drawer_follows_the_dial_beside_a_view_that_does_not(
     expect(link).to_contain_text("eps_metric=3.5")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full  # `test_reach.py` looks at its first views every time
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_pair(page, f"{app_url}/words?curve_local=gaussian&{FEW}")

@@ -12,7 +12,7 @@ from dpcore.limits import MAX_TEXT_TOKENS
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import document_generator
 from dpcore.rewrite.documents import encode_all, release_all
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.policy import MASK, Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import check_text, decode, prepare, release
 from dpcore.rewrite.tokens import MARKS, CasePolicy, Kind, tokenize

@@ -11,7 +11,7 @@ import pytest
 
 from dpcore.errors import TextError
 from dpcore.limits import MAX_TEXT_CHARACTERS, MAX_TEXT_TOKENS
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.sentence import check_text, decode
 from dpcore.rewrite.tokens import (
     CASE_RELEASES,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcore.errors import ParameterError, TextError
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.policy import MASK, RELEASED, Treatment, UnknownWordPolicy, describe
 from dpcore.rewrite.rewritten import assemble, write_slots
 from dpcore.rewrite.tokens import MARKS, CasePolicy, tokenize

@@ -19,7 +19,7 @@ from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.output.channel import Channel
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.sentence import Sentence
 
 BLIND, LIKELIEST, FREQUENCY, CONTEXT = ATTACKERS = ("blind", "likeliest", "frequency", "context")

@@ -31,7 +31,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.sentence import Sentence, prepare
 
 FILE = "attack.json"

@@ -16,7 +16,7 @@ from dpcore.attack.language.language import word_frequencies
 from dpcore.errors import ParameterError, TextError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-from dpcore.rewrite.languages.known import rules_of
+from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.sentence import decode, file_bytes
 
 TYPED_TOLERANCE = 1e-6

@@ -27,7 +27,7 @@ from dpcore.mechanisms.clipped.clipped import classical_sigma, gaussian_log_delt
 from dpcore.mechanisms.distances import near_distances
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.tokens import Kind, tokenize
 from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
 

@@ -21,7 +21,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.redact.spans import Redactor, Span, disjoint
 from dpcore.rewrite.tokens import Case, Kind, Token, bare, released_case, sentence_starts, tokenize
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dpcore.errors import CorpusError
 from dpcore.limits import MAX_FACT_TAG, MAX_FACTS
-from dpcore.rewrite.languages.english import ENGLISH
+from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.tokens import Kind, Token, bare, tokenize
 from dpcore.rewrite.vocabulary import canonical
 

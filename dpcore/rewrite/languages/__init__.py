@@ -1,1 +1,0 @@
-"""Rules of languages: one file per language, and neutral rules for all others."""
