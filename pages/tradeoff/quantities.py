@@ -179,7 +179,7 @@ UTILITIES = (
         later("accuracy of a classifier"),
         later("of texts classified right"),
         ("equal-leakage", "sentiment"),
-        ends=(45.0, 85.0),
+        ends=(45.0, 90.0),
     ),
     Utility(
         "accuracy",
@@ -197,7 +197,7 @@ UTILITIES = (
         later("accuracy of a classifier"),
         later("of texts classified right"),
         ("equal-leakage-sst2", "SST-2"),
-        ends=(45.0, 85.0),
+        ends=(45.0, 90.0),
     ),
     Utility(
         "accuracy",
@@ -215,6 +215,15 @@ UTILITIES = (
         later("accuracy of a classifier"),
         later("of texts classified right"),
         ("equal-leakage-imdb", "IMDb"),
+        ends=(45.0, 90.0),
+    ),
+    Utility(
+        "accuracy",
+        "yelp",
+        later("sentiment learned (Yelp)"),
+        later("accuracy of a classifier"),
+        later("of texts classified right"),
+        ("equal-leakage-yelp", "Yelp"),
         ends=(45.0, 90.0),
     ),
 )

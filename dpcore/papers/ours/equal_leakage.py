@@ -147,6 +147,7 @@ STUDIES = (
     _real("sst2", "SST-2", 2_000, 500, 20),
     _real("agnews", "AG News", 600, 300, 10),
     _real("imdb", "IMDb", 3_000, 1_000, 4),
+    _real("yelp_sentences", "Yelp", 3_000, 1_000, 20, (("train_split", "dev"),)),
 )
 
 

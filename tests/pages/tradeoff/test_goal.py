@@ -36,6 +36,7 @@ def test_answers_of_the_lexicon_are_those_of_what_was_recorded(goal: Goal) -> No
             "sst2": ("equal-leakage-sst2", "SST-2"),
             "agnews": ("equal-leakage-agnews", "AG News"),
             "imdb": ("equal-leakage-imdb", "IMDb"),
+            "yelp": ("equal-leakage-yelp", "Yelp"),
         }.get(goal.key, ("equal-leakage", goal.key))
         where = {"data": data, "learner": "tf-idf", "tested_on": "private", "lexicon": "bundled"}
         for solved in solve_accuracy(read_recorded(name).table, goal.start / 100, **where):
