@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.arguments import a_kind, a_name, a_whole
-from dpcore.arrays import BoolArray, IntArray
+from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd import queries as asking
 from dpcore.crowd.comparison import candidates, compare
 from dpcore.crowd.estimates import (
@@ -117,12 +117,29 @@ def count(
         EpsilonError: ε is not admissible.
     """
     check_mechanism(mechanism)
+    treatment = a_kind(treatment, Treatment, "treatment is a `dpcore.rewrite.policy.Treatment`")
+    read = Texts(
+        mechanism,
+        mechanism.check_epsilon(epsilon),
+        _batches(texts, mechanism.lexicon, by, treatment),
+        _used(mechanism.lexicon, treatment.keep_stop_words),
+        by is not None,
+    )
+    queries = _asked(mechanism.lexicon, words)
+    return estimate_counts(
+        read, queries, top=top, of=of, level=level, together=together, progress=progress
+    )
+
+
+def _batches(
+    texts: Sequence[str], lexicon: Lexicon, by: Sequence[str] | None, treatment: Treatment
+) -> Callable[[], Iterator[Batch]]:
+    """Return a function that reads texts from the beginning, with their labels."""
     column = entries(texts)
     if not all(text is None or isinstance(text, str) for text in column):
         raise ParameterError("texts are a list of strings; one of them is something else")
     labels = None if by is None else _labels(by, len(column))
-    treatment = a_kind(treatment, Treatment, "treatment is a `dpcore.rewrite.policy.Treatment`")
-    reader = Reader(mechanism.lexicon, treatment)
+    reader = Reader(lexicon, treatment)
 
     def batches() -> Iterator[Batch]:
         for start in range(0, len(column), _TOGETHER):
@@ -130,17 +147,42 @@ def count(
             documents = reader.read([text or "" for text in column[part]], for_text=False)
             yield documents.words, documents.offsets, None if labels is None else labels[part]
 
-    read = Texts(
-        mechanism,
-        mechanism.check_epsilon(epsilon),
-        batches,
-        _used(mechanism.lexicon, treatment.keep_stop_words),
-        labels is not None,
-    )
-    queries = _asked(mechanism.lexicon, words)
-    return estimate_counts(
-        read, queries, top=top, of=of, level=level, together=together, progress=progress
-    )
+    return batches
+
+
+def true_counts(
+    estimates: Estimates,
+    originals: Sequence[str],
+    lexicon: Lexicon,
+    *,
+    by: Sequence[str] | None = None,
+    treatment: Treatment = DEFAULT_TREATMENT,
+) -> FloatArray:
+    """Return how often what was estimated is in the originals: for their owner's eyes alone.
+
+    Words outside of the vocabulary are not in it; the estimate counts those that replaced them.
+
+    Args:
+        estimates: of the private texts that were made from `originals`.
+        originals: the texts as they were written.
+        lexicon: over which the private texts were made.
+        by: a label for each text, where the estimates are by label.
+        treatment: with which the private texts were made.
+
+    Returns:
+        Sums of each query over the words of each group, in the order of the estimates, shape
+        (G, m).
+
+    Raises:
+        ParameterError: the groups are not those of the estimates, or an argument is out of range.
+    """
+    tally = Tally(len(lexicon), used=_used(lexicon, treatment.keep_stop_words))
+    for words, offsets, groups in _batches(originals, lexicon, by, treatment)():
+        tally.add(words, offsets, groups)
+    observed = tally.observed()
+    if observed.groups != estimates.observed.groups:
+        raise ParameterError("the originals are in other groups than the private texts")
+    return np.asarray(observed.outputs @ estimates.estimators.queries.matrix())
 
 
 def _asked(lexicon: Lexicon, words: str | Sequence[str] | Queries | None) -> Queries | None:

@@ -356,7 +356,8 @@ class Estimates:
         epsilon: ε of the texts.
         of: `TEXTS` or `POPULATION`: what the intervals are for.
         level: coverage of an interval, or of all of them at once.
-        together: True if `level` is that of all intervals at once (Bonferroni).
+        together: True if `level` is that of all intervals at once (Bonferroni); with `hypotheses`
+            of those of all words that could have been chosen.
         observed: the outputs.
         estimators: the functions of outputs.
         hypotheses: number of words that could have been asked, where they were chosen by their
@@ -377,7 +378,9 @@ class Estimates:
         """One row for each query and group."""
         observed, estimators, queries = self.observed, self.estimators, self.estimators.queries
         sums = sums_of(estimators, observed, self.of)
-        intervals = sums.estimate.size if self.together else 1
+        # Words that were chosen by their outputs are among those that came out too often by chance.
+        possible = (self.hypotheses or 0) * len(observed.groups)
+        intervals = max(sums.estimate.size, possible) if self.together else 1
         half = half_widths(sums, observed, self.of, 1.0 - (1.0 - self.level) / intervals)
         ranges = queries.ranges
         rows: list[Row] = []

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpcore.plots.style import BLUE, GREEN, GREY, PURPLE, VERMILION, axis, base_layout, faint, plain
+from dpcore.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    VERMILION,
+    Caption,
+    axis,
+    base_layout,
+    faint,
+    plain,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -20,7 +31,8 @@ def dots(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     """Draw estimates with their intervals, a row for each query and a mark for each group.
 
     Args:
-        rows: of `dpcore.crowd.estimates.Row.to_dict`; without an estimate, the middle is drawn.
+        rows: of `dpcore.crowd.estimates.Row.to_dict`; without an estimate, the middle is drawn. The
+            owner of the originals may add `truth`, which is drawn as a ring.
     """
     import plotly.graph_objects as go
 
@@ -43,9 +55,50 @@ def dots(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
             marker={"color": _COLOURS[number % 5], "symbol": _MARKS[number % 5], "size": 8},
             hovertemplate="%{y}: %{x:,.0f}",
         )
+    known = [row for row in rows if "truth" in row and row["query"] in queries]
+    if known:
+        figure.add_scatter(
+            x=[row["truth"] for row in known],
+            y=[plain(str(row["query"])) for row in known],
+            mode="markers",
+            name="truth",
+            marker={
+                "color": [_COLOURS[groups.index(str(row["group"])) % 5] for row in known],
+                "symbol": "circle-open",
+                "size": 15,
+            },
+            hovertemplate="%{y}: %{x:,.0f}",
+        )
     figure.update_xaxes(axis("occurrences", rangemode="tozero"))
     figure.update_yaxes(axis(None, autorange="reversed", type="category"))
     return figure
+
+
+def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
+    """Say how many intervals hold the truth, and what the clearest row says.
+
+    Args:
+        rows: as `dots` takes them, each with `truth`.
+    """
+    held = sum(row["low"] <= row["truth"] <= row["high"] for row in rows)
+    known = [row for row in rows if row["estimate"] is not None]
+    finding = f"{held} of {len(rows)} intervals hold the truth."
+    if known:
+        # The narrowest for its size: what is known best.
+        best = min(known, key=lambda row: (row["high"] - row["low"]) / max(row["estimate"], 1.0))
+        finding = (
+            f"{held} of {len(rows)} intervals hold the truth: “{best['query']}” is counted "
+            f"{best['low']:,.0f} to {best['high']:,.0f} times, and is there {best['truth']:,.0f} "
+            "times."
+        )
+    lines = [
+        f"{row['query']} ({row['group']}): {row['low']:,.0f} to {row['high']:,.0f}, "
+        f"truth {row['truth']:,.0f}"
+        for row in rows
+    ]
+    return Caption(
+        finding, "Intervals of 95 %, for all words of the lexicon at once.\n" + "\n".join(lines)
+    )
 
 
 def _middle(row: Mapping[str, Any]) -> float:

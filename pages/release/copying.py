@@ -28,6 +28,7 @@ from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
 from dpcore.tables.shape import AUTO, Reading
 from dpcore.tables.streams import Uploaded
+from pages.release.counted import counted_view
 from pages.release.keeping import CopyChoices
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
@@ -257,7 +258,7 @@ def _show(work: _Work) -> None:
             shown=_SHOWN,
         )
     )
-    show_table(_first(work), say("The first rows of the private copy"))
+    show_table(_rows(work, _SHOWN), say("The first rows of the private copy"))
     # All four names are ours: that of the file may be private.
     name = order.out.name
     told = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
@@ -282,10 +283,13 @@ def _show(work: _Work) -> None:
     st.markdown(say("**To cite with the copy**"))
     show_line(record["guarantee"]["statement"])
     show_label(label)
+    counted_view(
+        copy, order, work.source, lambda: [row[order.columns.text] for row in _rows(work, None)]
+    )
 
 
-def _first(work: _Work) -> list[dict[str, str]]:
-    """Return the first rows of the released table."""
+def _rows(work: _Work, most: int | None) -> list[dict[str, str]]:
+    """Return the first rows of the released table; all if `most` is None."""
     if work.copy is None:
         return []
     shape = work.table.shape
@@ -293,7 +297,7 @@ def _first(work: _Work) -> list[dict[str, str]]:
     # Read back from the finished bytes: what is shown is what the file holds.
     copy = Uploaded(work.order.out.name, work.copy.data)
     form = format_of(copy, reading)
-    rows = islice(form.cells(copy), _SHOWN)
+    rows = islice(form.cells(copy), most)
     return [dict(zip(form.shape.names, row, strict=True)) for row in rows]
 
 

@@ -10,7 +10,7 @@ import pytest
 import dpcore as dp
 from dpcore.crowd.check import CHANCE, check_law
 from dpcore.crowd.comparison import compare
-from dpcore.crowd.counting import estimate_counts, open_copy
+from dpcore.crowd.counting import estimate_counts, open_copy, true_counts
 from dpcore.crowd.estimates import UNBIASED, OutputCounts, Tally
 from dpcore.crowd.queries import (
     of_direction,
@@ -198,3 +198,25 @@ def test_the_check_refutes_the_true_law_as_rarely_as_it_says() -> None:
         refuted += check.refuted
     # Three of 100 would come by chance once in 6 million times.
     assert refuted <= 2, CHANCE
+
+
+def test_the_truth_is_that_of_the_originals_in_the_order_of_the_estimates() -> None:
+    mechanism = create("k-ary", LEXICON)
+    private = dp.privatize_column(TEXTS, mechanism, 5.0)
+    found = dp.count(private, mechanism, 5.0, ["good", "bad", "the"], by=LABELS)
+    truth = true_counts(found, TEXTS, LEXICON, by=LABELS)
+    assert found.observed.groups == ("blame", "praise")
+    assert truth.tolist() == [[0, 900, 300], [600, 0, 600]]
+    kept = Treatment(keep_stop_words=True)
+    assert true_counts(found, TEXTS, LEXICON, by=LABELS, treatment=kept)[:, 2].tolist() == [0, 0]
+    with pytest.raises(ParameterError, match="other groups"):
+        true_counts(found, TEXTS, LEXICON)
+
+
+def test_words_that_were_chosen_by_their_outputs_have_intervals_for_all() -> None:
+    mechanism = create("k-ary", LEXICON)
+    private = dp.privatize_column(TEXTS, mechanism, 5.0)
+    (chosen,) = (r for r in dp.count(private, mechanism, 5.0, top=3).rows if r.query == "bad")
+    named = dp.count(private, mechanism, 5.0, list(LEXICON.words)).rows
+    (one,) = (row for row in named if row.query == "bad")
+    assert (chosen.low, chosen.high) == pytest.approx((one.low, one.high))

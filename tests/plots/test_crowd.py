@@ -9,6 +9,7 @@ from dpcore.crowd.queries import of_indices
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
+from dpcore.plots.crowd import dots, dots_caption
 from tests.mechanisms.contract import SMALL
 
 N = len(SMALL)
@@ -61,3 +62,19 @@ def test_a_trend_lies_among_its_shares(estimates: Estimates) -> None:
     assert len(figure.data[0].x) == 3
     with pytest.raises(ParameterError, match="no query"):
         trend_figure(estimates, "w30")
+
+
+def test_the_truth_is_a_ring_and_the_finding_says_how_many_intervals_hold_it(
+    estimates: Estimates,
+) -> None:
+    rows = [row.to_dict() | {"truth": row.low} for row in estimates.rows]
+    rows[0]["truth"] = rows[0]["high"] + 1
+    figure = dots(rows)
+    assert list(figure.data[-1].x) == [row["truth"] for row in rows]
+    assert len(set(figure.data[-1].marker.color)) == 3
+    caption = dots_caption(rows)
+    assert caption.finding.startswith(f"{len(rows) - 1} of {len(rows)} intervals hold the truth: ")
+    unknown = [row | {"estimate": None} for row in rows]
+    assert (
+        dots_caption(unknown).finding == f"{len(rows) - 1} of {len(rows)} intervals hold the truth."
+    )
