@@ -82,6 +82,7 @@ MECHANISM = "k-ary"
 _GUESSED, _TEXTS = "guessed", "texts"
 _ALL = "all"  # texts, in a link
 _START = {_GUESSED: 0.1, _TEXTS: 10_000}
+_NAMED = 4  # words of each side in one sentence
 _DRAWN = 20  # words, half of them on each side where there are as many
 _WRITTEN = ("r0226", "r0505", "r0658")  # short reviews without anything private
 NAMES = {
@@ -258,7 +259,8 @@ def ahead(words: Lexicon) -> list[Callable[[], object]]:
         words: the bundled lexicon.
     """
     return [
-        lambda: _compare(words, Choices(crowd(CROWDS[0], words), 0, False), iter),
+        lambda: first_told(words),
+        lambda: _compare(words, _first(words), iter),
         lambda: _private(words),
     ]
 
@@ -286,34 +288,73 @@ def _compare(
     key = words.fingerprint, choices.crowd.name, choices.group, choices.every
 
     def compute() -> tuple[tuple[WordDifferences, ...], ...]:
-        among = None if choices.every else content_words(words)
-        truth = true_difference(choices.crowd, choices.group)
-        laws = [k_ary(response(words), epsilon) for epsilon in _epsilons()]
-        sizes = choices.sizes
-        found = []
-        for leakage, size in steps(list(product(range(len(laws)), range(len(sizes))))):
-            law, p, q = laws[leakage]
-            share = sizes[size] / sizes[-1]
-            outputs = draw_release(
-                choices.crowd, law, sizes[size], link.SEED, f"{LEAKAGES[leakage]:g}"
-            )
-            result = compare_words(against_the_rest(outputs, choices.group), p, q, share, among)
-            z = result.z
-            places = np.concatenate((result.ranked(1), result.ranked(-1)))
-            places = places[np.argsort(-np.abs(z[places]), kind="stable")]
-            found.append(
-                WordDifferences(
-                    places,
-                    result.difference[places],
-                    result.half[places],
-                    truth[places],
-                    z[places],
-                )
-            )
-        count = len(sizes)
-        return tuple(tuple(found[i * count : (i + 1) * count]) for i in range(len(laws)))
+        at = _Settings(words, choices)
+        sizes = len(choices.sizes)
+        found = [
+            at.compare(*both) for both in steps(list(product(range(len(LEAKAGES)), range(sizes))))
+        ]
+        return tuple(tuple(found[i * sizes : (i + 1) * sizes]) for i in range(len(LEAKAGES)))
 
     return once("crowd", key, compute)
+
+
+class _Settings:
+    """Comparison at one setting after the other."""
+
+    def __init__(self, words: Lexicon, choices: Choices) -> None:
+        self._choices = choices
+        self._among = None if choices.every else content_words(words)
+        self._truth = true_difference(choices.crowd, choices.group)
+        self._laws = [k_ary(response(words), epsilon) for epsilon in _epsilons()]
+
+    def compare(self, leakage: int, size: int) -> WordDifferences:
+        choices, (law, p, q) = self._choices, self._laws[leakage]
+        texts = choices.sizes[size]
+        outputs = draw_release(choices.crowd, law, texts, link.SEED, f"{LEAKAGES[leakage]:g}")
+        groups, share = against_the_rest(outputs, choices.group), texts / choices.sizes[-1]
+        result = compare_words(groups, p, q, share, self._among)
+        places = np.concatenate((result.ranked(1), result.ranked(-1)))
+        places = places[np.argsort(-np.abs(result.z[places]), kind="stable")]
+        return WordDifferences(
+            places,
+            result.difference[places],
+            result.half[places],
+            self._truth[places],
+            result.z[places],
+        )
+
+
+def first_told(words: Lexicon) -> str:
+    """Say which words the page tells apart when it opens, for a page that leads there.
+
+    Args:
+        words: the bundled lexicon.
+    """
+    choices = _first(words)
+    texts = int(_START[_TEXTS])
+    at = LEAKAGES.index(_START[_GUESSED]), choices.sizes.index(texts)
+    found = once("crowd opening", words.fingerprint, lambda: _Settings(words, choices).compare(*at))
+    first, other = (
+        ", ".join(words.words[found.words[place]] for place in found.side(sign)[:_NAMED].tolist())
+        for sign in (1, -1)
+    )
+    wrong = say("{wrong:,} wrongly", wrong=found.wrong) if found.wrong else say("none wrongly")
+    return say(
+        "**No one can read such texts, and together they still speak.** {texts:,} film reviews, "
+        "rewritten until {guessed} of 100 content words can be guessed (k-ary response), still "
+        "say that *{first}* belong to praise and *{other}* to blame: {count} words in all, "
+        "{wrong}.",
+        texts=texts,
+        guessed=numeral(f"{100 * _START[_GUESSED]:g}"),
+        count=found.words.size,
+        wrong=wrong,
+        first=first,
+        other=other,
+    )
+
+
+def _first(words: Lexicon) -> Choices:
+    return Choices(crowd(CROWDS[0], words), 0, False)
 
 
 def _private(words: Lexicon) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

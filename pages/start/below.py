@@ -8,9 +8,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpcore.audit.verdict import Outcome, Verdict
+from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.claims import RecordedVerdicts
 from dpcore.papers.overview import SAYS, measured
+from pages.crowd.scene import first_told
 from pages.lesson.lesson import STEP
 from pages.lesson.steps import STEPS
 from pages.papers.claims import signed
@@ -20,7 +23,7 @@ from pages.shared.contents import CONTENTS
 from pages.shared.dial import GROUPS
 from pages.shared.frame import arrived_by_address
 from pages.shared.language import say
-from pages.shared.messages import note
+from pages.shared.messages import note, refuse
 
 _AT_ONCE = 3  # refuted claims in sight: the first screen is for the sentence
 
@@ -107,7 +110,25 @@ def _of_rewrite(name: str) -> bool:
     return name in _OF_REWRITE or any(kind.short == short for kind in MECHANISMS.values())
 
 
-# Ways on: the steps of the lesson, and the other pages.
+# Ways on: the crowd, the steps of the lesson, and the other pages.
+
+
+def crowd_in_short(words: Lexicon) -> None:
+    """Say what many private texts still tell, with the way to the page that shows it.
+
+    Args:
+        words: the bundled lexicon.
+    """
+    with st.container(key="start_crowd"):
+        try:
+            st.markdown(first_told(words))
+        except DpcoreError as error:
+            refuse(say("The word counts could not be read."), error)
+        st.page_link(
+            "pages/crowd/page.py",
+            label=say("How many texts does it take?"),
+            icon=":material/arrow_forward:",
+        )
 
 
 def lesson_steps() -> None:

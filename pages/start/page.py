@@ -11,7 +11,13 @@ from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices
 from pages.shared.text_box import draw_again, seed_and_draw, text_box
-from pages.start.below import follow_old_link, lesson_steps, other_pages, small_verdicts
+from pages.start.below import (
+    crowd_in_short,
+    follow_old_link,
+    lesson_steps,
+    other_pages,
+    small_verdicts,
+)
 from pages.start.changing import changing_sentence, choose_method
 
 follow_old_link()
@@ -44,6 +50,7 @@ with place:
         changing_sentence(bench, label, seed, number, dial_place)
     except DpcoreError as error:
         refuse(say("This could not be rewritten."), error)
+crowd_in_short(words)
 
 st.header(say("Which promises are true?"), anchor=False)
 try:
