@@ -246,3 +246,79 @@ def _binomial_tails(first: FloatArray, second: FloatArray, share: float) -> Floa
     above = np.where(first > 0, betainc(np.maximum(first, 1.0), second + 1.0, share), 1.0)
     below = np.where(second > 0, betainc(np.maximum(second, 1.0), first + 1.0, 1.0 - share), 1.0)
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))
+
+
+# Words that are told apart in a release that is drawn, beside the truth.
+
+
+@dataclass(frozen=True, eq=False)
+class WordDifferences:
+    """Words that are told apart at one setting, the clearest first; shares of all words.
+
+    Attributes:
+        words: their indices, shape (k,).
+        difference: estimates, positive where a word is more common in the group, shape (k,).
+        half: half the widths of their intervals.
+        truth: true differences.
+        z: differences in standard errors.
+    """
+
+    words: IntArray
+    difference: FloatArray
+    half: FloatArray
+    truth: FloatArray
+    z: FloatArray
+
+    @property
+    def wrong(self) -> int:
+        """Number of words that are truly no more common in the group where they seem to be."""
+        return int((self.difference * self.truth <= 0).sum())
+
+    def side(self, sign: int) -> IntArray:
+        """Return the places of the words of one side, the clearest first."""
+        return np.flatnonzero(sign * self.difference > 0)
+
+
+class DrawnComparison:
+    """A group of a bundled crowd compared with all others, in releases by k-ary response.
+
+    Args:
+        mechanism: k-ary response over the lexicon of the crowd.
+        crowd: word counts of all texts.
+        group: number of the group.
+        every: True to compare function words too.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, crowd: Crowd, group: int, *, every: bool = False
+    ) -> None:
+        self.mechanism, self.crowd, self.group = mechanism, crowd, group
+        self._among = None if every else content_words(mechanism.lexicon)
+        self._truth = true_difference(crowd, group)
+
+    def at(self, epsilon: float, texts: int, seed: int, *key: str | int) -> WordDifferences:
+        """Draw a release of some of the texts, and return the words that it tells apart.
+
+        Args:
+            epsilon: ε of each word.
+            texts: number of texts, at most all of them.
+            seed: seed of the draw.
+            key: names of the setting; different ones are independent.
+
+        Raises:
+            ParameterError: the mechanism is another one, or there are fewer texts.
+            EpsilonError: ε is not admissible.
+        """
+        law, p, q = k_ary(self.mechanism, epsilon)
+        outputs = draw_release(self.crowd, law, texts, seed, *key)
+        share = texts / int(self.crowd.texts.sum())
+        found = compare_words(against_the_rest(outputs, self.group), p, q, share, self._among)
+        places = np.concatenate((found.ranked(1), found.ranked(-1)))
+        places = places[np.argsort(-np.abs(found.z[places]), kind="stable")]
+        return WordDifferences(
+            places,
+            found.difference[places],
+            found.half[places],
+            self._truth[places],
+            found.z[places],
+        )

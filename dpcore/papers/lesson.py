@@ -17,7 +17,10 @@ import numpy as np
 from dpcore.arrays import FloatArray
 from dpcore.attack.linking import Linking, linking, ordinary_words_of
 from dpcore.attack.output.channel import open_channel
+from dpcore.attack.trade.ground import GUESSED
 from dpcore.audit.report import AuditSettings
+from dpcore.crowd.bundled import crowd
+from dpcore.crowd.shown import DrawnComparison, WordDifferences, k_ary
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.pixeldp.certified import (
@@ -37,6 +40,7 @@ from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.papers.claims import verdict
+from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.papers.written import Filled, read_toml
 from dpcore.plots.attack.words import count_text
 from dpcore.study.recorded import read_recorded
@@ -49,6 +53,10 @@ CROWD_WORDS, CROWD_EPSILON = ("monday", "garage"), 12.0
 STAY_EPSILONS = (4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)
 """Values of ε for Madlib; they include those of the two steps before."""
 PRICE_MECHANISM, PRICE_EPSILON = "tem", 2.4
+TOGETHER_CROWD, TOGETHER_SHARE, TOGETHER_SEED = "imdb", 0.1, 2024
+TOGETHER_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
+TOGETHER_TEXTS = 10_000
+"""The initial values on the page Crowd, so that it tells the same words apart."""
 CLAIM_EPSILON, CLAIM_LATENT = 1.0, 256
 PROOF_SEED, PROOF_SCALE, PROOF_DRAWS, PROOF_ERROR = 2024, 0.25, 200, 0.001
 PROOF_SIZE = 0.15
@@ -259,6 +267,59 @@ def _price(_: Lexicon) -> Exercise:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Words told apart in many private reviews, for the step "together".
+
+    Attributes:
+        stays: probability that a word stays.
+        told: words that are told apart, by number of texts.
+    """
+
+    stays: float
+    told: dict[int, WordDifferences]
+
+    def named(self, lexicon: Lexicon, texts: int, sign: int) -> str:
+        """Return the clearest words of one side."""
+        found = self.told[texts]
+        clearest = found.words[found.side(sign)[:4]].tolist()
+        return ", ".join(f"“{lexicon.words[word]}”" for word in clearest)
+
+
+@lru_cache(maxsize=1)
+def together(lexicon: Lexicon) -> Together:
+    """Draw releases of more and more reviews, and tell words of praise and of blame apart."""
+    mechanism = create("k-ary", lexicon)
+    epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, TOGETHER_SHARE)
+    if epsilon is None:
+        raise ParameterError(f"k-ary was not measured where {TOGETHER_SHARE} are guessed")
+    drawn = DrawnComparison(mechanism, crowd(TOGETHER_CROWD, lexicon), 0)
+    told = {
+        texts: drawn.at(epsilon, texts, TOGETHER_SEED, f"{TOGETHER_SHARE:g}")
+        for texts in TOGETHER_SIZES
+    }
+    _, stays, _ = k_ary(mechanism, epsilon)
+    return Together(stays, told)
+
+
+def _together(lexicon: Lexicon) -> Exercise:
+    drawn = together(lexicon)
+    found, few = drawn.told[TOGETHER_TEXTS], TOGETHER_SIZES[0]
+    return _filled(
+        "together",
+        1,
+        guessed=100 * TOGETHER_SHARE,
+        stays=100 * drawn.stays,
+        texts=TOGETHER_TEXTS,
+        count=int(found.words.size),
+        wrong=found.wrong,
+        first=drawn.named(lexicon, TOGETHER_TEXTS, 1),
+        other=drawn.named(lexicon, TOGETHER_TEXTS, -1),
+        few=few,
+        few_count=int(drawn.told[few].words.size),
+    )
+
+
 def true_epsilon(lexicon: Lexicon, latent: int) -> float:
     """Compute ADePT's true ε where it claims `CLAIM_EPSILON`, for a vector of `latent` numbers."""
     settings = AuditSettings(epsilon=CLAIM_EPSILON, latent=latent)
@@ -324,6 +385,7 @@ EXERCISES: dict[str, Callable[[Lexicon], Exercise]] = {
     "odds": _odds,
     "crowd": _crowd,
     "price": _price,
+    "together": _together,
     "claim": _claim,
     "proof": _proof,
     "choose": _choose,

@@ -300,6 +300,34 @@ def _price(_: Lexicon) -> Turn:
     return Turn(Filled("The parameter of TEM"), tuple(frames), start=0)
 
 
+def _together(lexicon: Lexicon) -> Turn:
+    drawn = lesson.together(lexicon)
+    most = max(found.words.size for found in drawn.told.values())
+    frames = []
+    for texts, found in drawn.told.items():
+        count = int(found.words.size)
+        finding = Filled("No word can be told apart.")
+        if count:
+            sides = ", ".join(filter(None, (drawn.named(lexicon, texts, i) for i in (1, -1))))
+            finding = Filled("The clearest: {words}.", words=sides)
+        frames.append(
+            Frame(
+                Filled("{texts:,} texts", texts=texts),
+                (
+                    Bar(Filled("words told apart"), count / most, Filled("{n:,}", n=count)),
+                    Bar(
+                        Filled("of them wrongly"),
+                        found.wrong / most,
+                        Filled("{n:,}", n=found.wrong),
+                    ),
+                ),
+                finding,
+                asked=count > 0,
+            )
+        )
+    return Turn(Filled("Number of texts"), tuple(frames))
+
+
 def _claim(lexicon: Lexicon) -> Turn:
     frames = []
     largest = lesson.true_epsilon(lexicon, CLAIM_NUMBERS[-1])
@@ -387,6 +415,7 @@ TURNS: dict[str, Callable[[Lexicon], Turn]] = {
     "odds": _odds,
     "crowd": _crowd,
     "price": _price,
+    "together": _together,
     "claim": _claim,
     "proof": _proof,
     "choose": _choose,

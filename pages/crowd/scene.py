@@ -14,17 +14,9 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.trade.ground import GUESSED
 from dpcore.crowd.bundled import CROWDS, Crowd, crowd
-from dpcore.crowd.shown import (
-    against_the_rest,
-    compare_words,
-    content_words,
-    draw_release,
-    k_ary,
-    true_difference,
-)
+from dpcore.crowd.shown import DrawnComparison, WordDifferences
 from dpcore.errors import DpcoreError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.lexicon import Lexicon
@@ -181,34 +173,6 @@ def choose_corpus(words: Lexicon) -> Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class WordDifferences:
-    """Words that are told apart at one setting, the clearest first; shares of all words.
-
-    Attributes:
-        words: their indices, shape (k,).
-        difference: estimates, positive where a word is more common in the group, shape (k,).
-        half: half the widths of their intervals.
-        truth: true differences.
-        z: differences in standard errors.
-    """
-
-    words: IntArray
-    difference: FloatArray
-    half: FloatArray
-    truth: FloatArray
-    z: FloatArray
-
-    @property
-    def wrong(self) -> int:
-        """Number of words that are truly no more common in the group where they seem to be."""
-        return int((self.difference * self.truth <= 0).sum())
-
-    def side(self, sign: int) -> IntArray:
-        """Return the places of the words of one side, the clearest first."""
-        return np.flatnonzero(sign * self.difference > 0)
-
-
-@dataclass(frozen=True, eq=False)
 class CrowdScene:
     """State of the page.
 
@@ -288,40 +252,19 @@ def _compare(
     key = words.fingerprint, choices.crowd.name, choices.group, choices.every
 
     def compute() -> tuple[tuple[WordDifferences, ...], ...]:
-        at = _Settings(words, choices)
-        sizes = len(choices.sizes)
-        found = [
-            at.compare(*both) for both in steps(list(product(range(len(LEAKAGES)), range(sizes))))
-        ]
+        at, sizes = _compared_at(words, choices), len(choices.sizes)
+        settings = list(product(range(len(LEAKAGES)), range(sizes)))
+        found = [at(leakage, size) for leakage, size in steps(settings)]
         return tuple(tuple(found[i * sizes : (i + 1) * sizes]) for i in range(len(LEAKAGES)))
 
     return once("crowd", key, compute)
 
 
-class _Settings:
-    """Comparison at one setting after the other."""
-
-    def __init__(self, words: Lexicon, choices: Choices) -> None:
-        self._choices = choices
-        self._among = None if choices.every else content_words(words)
-        self._truth = true_difference(choices.crowd, choices.group)
-        self._laws = [k_ary(response(words), epsilon) for epsilon in _epsilons()]
-
-    def compare(self, leakage: int, size: int) -> WordDifferences:
-        choices, (law, p, q) = self._choices, self._laws[leakage]
-        texts = choices.sizes[size]
-        outputs = draw_release(choices.crowd, law, texts, link.SEED, f"{LEAKAGES[leakage]:g}")
-        groups, share = against_the_rest(outputs, choices.group), texts / choices.sizes[-1]
-        result = compare_words(groups, p, q, share, self._among)
-        places = np.concatenate((result.ranked(1), result.ranked(-1)))
-        places = places[np.argsort(-np.abs(result.z[places]), kind="stable")]
-        return WordDifferences(
-            places,
-            result.difference[places],
-            result.half[places],
-            self._truth[places],
-            result.z[places],
-        )
+def _compared_at(words: Lexicon, choices: Choices) -> Callable[[int, int], WordDifferences]:
+    """Return a function of the steps of both dials."""
+    drawn = DrawnComparison(response(words), choices.crowd, choices.group, every=choices.every)
+    epsilons, sizes = _epsilons(), choices.sizes
+    return lambda i, j: drawn.at(epsilons[i], sizes[j], link.SEED, f"{LEAKAGES[i]:g}")
 
 
 def first_told(words: Lexicon) -> str:
@@ -333,7 +276,7 @@ def first_told(words: Lexicon) -> str:
     choices = _first(words)
     texts = int(_START[_TEXTS])
     at = LEAKAGES.index(_START[_GUESSED]), choices.sizes.index(texts)
-    found = once("crowd opening", words.fingerprint, lambda: _Settings(words, choices).compare(*at))
+    found = once("crowd opening", words.fingerprint, lambda: _compared_at(words, choices)(*at))
     first, other = (
         ", ".join(words.words[found.words[place]] for place in found.side(sign)[:_NAMED].tolist())
         for sign in (1, -1)

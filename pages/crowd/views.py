@@ -160,24 +160,22 @@ def _takeaway(scene: CrowdScene) -> Takeaway:
 def python_cell(scene: CrowdScene) -> str:
     """Return a Python cell that computes the same by itself."""
     leakage, size = scene.at
-    choices, sizes = scene.choices, scene.choices.sizes
-    texts = sizes[size]
-    share, among = texts / sizes[-1], "" if choices.every else ", content_words(lexicon)"
-    names = "against_the_rest, compare_words, content_words, draw_release, k_ary"
+    choices = scene.choices
+    every = ", every=True" if choices.every else ""
+    setting = f"{choices.sizes[size]}, {link.SEED}, '{LEAKAGES[leakage]:g}'"
     return "\n".join(
         (
             "import dpcore as dp",
             "from dpcore.crowd.bundled import crowd",
-            f"from dpcore.crowd.shown import {names}",
+            "from dpcore.crowd.shown import DrawnComparison",
             "",
             "lexicon = dp.lexicon()",
-            f"texts = crowd({choices.crowd.name!r}, lexicon)",
             f"mechanism = dp.mechanism({MECHANISM!r}, lexicon)",
-            f"law, p, q = k_ary(mechanism, {scene.epsilons[leakage]!r})",
-            f"outputs = draw_release(texts, law, {texts}, {link.SEED}, '{LEAKAGES[leakage]:g}')",
-            f"groups = against_the_rest(outputs, {choices.group})",
-            f"compared = compare_words(groups, p, q, {share!r}{among})",
+            f"texts = crowd({choices.crowd.name!r}, lexicon)",
+            f"drawn = DrawnComparison(mechanism, texts, {choices.group}{every})",
+            f"told = drawn.at({scene.epsilons[leakage]!r}, {setting})",
             "for sign in (1, -1):",
-            "    print([lexicon.words[place] for place in compared.ranked(sign)])",
+            "    print([lexicon.words[told.words[place]] for place in told.side(sign)])",
+            "print(told.wrong, 'wrongly')",
         )
     )

@@ -1,4 +1,4 @@
-"""Lesson page: eight steps in everyday words, each with a guess that the app checks."""
+"""Lesson page: nine steps in everyday words, each with a guess that the app checks."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from pages.shared.language import say
 from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop
 
-heading(say("Private words in eight steps"))
+heading(say("Private words in nine steps"))
 st.markdown(
     say("For people who have never heard of ε. Every answer is calculated here, not quoted.")
 )

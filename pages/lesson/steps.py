@@ -156,6 +156,29 @@ STEPS = (
         {"experiment": "teaching-corpus"},
     ),
     Step(
+        "together",
+        later("Together"),
+        later("Texts that no one can read still speak together"),
+        later(
+            "Noise hides each text, and yet many texts together say a lot. One output says hardly "
+            "anything about its word. But what chance adds to one word it takes from another, and "
+            "over thousands of texts that evens out: words that are more common in one kind of "
+            "text stand out. That is what noise is for: nothing much is told of anybody, and "
+            "something of all. What it does not hide is the crowd itself: anyone known to belong "
+            "to it, or who wrote many of its texts, is part of what is told."
+        ),
+        later(
+            "If $\\sum_y \\Pr[M(w) = y]\\,h(y) = g(w)$ for every word $w$, then $\\sum_i h(y_i)$ "
+            "over all outputs has the mean $\\sum_i g(w_i)$. For k-ary response, with $p$ on the "
+            "word itself and $q$ on each other, $w$ was written about $(o_w - Nq)/(p - q)$ times "
+            "where it came out $o_w$ times among $N$ outputs. The error grows with "
+            "$\\sqrt{N}$, the count with $N$."
+        ),
+        "pages/crowd/page.py",
+        later("Turn both dials: how much may be guessed, and how many texts there are"),
+        {},
+    ),
+    Step(
         "claim",
         later("Claims"),
         later("A promise can be false"),
@@ -223,6 +246,7 @@ BY_PAGE = {
     "rewrite": ("draw",),
     "deniability": ("draw",),
     "tradeoff": ("choose",),
+    "crowd": ("together",),
     "words": ("crowd",),
     "release": ("price",),
     "papers": ("claim",),

@@ -98,7 +98,7 @@ CONTENTS = (
         later("Lesson"),
         "lesson",
         later(
-            "What is all this about? Eight steps in everyday words, each with a guess; a "
+            "What is all this about? Nine steps in everyday words, each with a guess; a "
             "worksheet to print"
         ),
     ),
