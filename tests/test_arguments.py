@@ -96,6 +96,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "count: top": lambda v: dp.count(MANY, TEM, 2, top=v),
     "count: of": lambda v: dp.count(MANY, TEM, 2, ["the"], of=v),
     "count: level": lambda v: dp.count(MANY, TEM, 2, ["the"], level=v),
+    "count: looked_at": lambda v: dp.count(MANY, TEM, 2, top=1, looked_at=v),
     "count: treatment": lambda v: dp.count(MANY, TEM, 2, ["the"], treatment=v),
     "plan: mechanism": lambda v: dp.plan(v, texts=100, epsilon=2, words=["the"]),
     "plan: texts": lambda v: dp.plan(KARY, texts=v, epsilon=2, words=["the"]),

@@ -43,7 +43,8 @@ from dpcore.tables.files import SPAN_BYTES, Columns
 from dpcore.tables.shape import AUTO, Reading, shape_of
 
 _TOGETHER = 1_000  # texts that are read at a time
-_RANKED = 400  # words that are looked at where those are wanted that differ most
+LOOKED_AT = 400
+"""Words that are compared where those are wanted that differ most."""
 
 Batch = tuple[IntArray, IntArray, Sequence[str] | None]
 """Outputs of some texts, where each text begins, and its group."""
@@ -87,6 +88,7 @@ def count(
     of: str = TEXTS,
     level: float = LEVEL,
     together: bool = True,
+    looked_at: int = LOOKED_AT,
     treatment: Treatment = DEFAULT_TREATMENT,
     progress: Progress = silent,
 ) -> Estimates:
@@ -107,6 +109,7 @@ def count(
         of: "texts": the intervals are for these texts; "population": for those that they stand for.
         level: coverage of the intervals.
         together: True if all of them hold at once with that probability (Bonferroni).
+        looked_at: number of words whose outputs differ most that are compared for `top`.
         treatment: with which the texts were made; function words that it kept are not counted.
         progress: called with (stage, done, all).
 
@@ -127,7 +130,14 @@ def count(
     )
     queries = _asked(mechanism.lexicon, words)
     return estimate_counts(
-        read, queries, top=top, of=of, level=level, together=together, progress=progress
+        read,
+        queries,
+        top=top,
+        of=of,
+        level=level,
+        together=together,
+        looked_at=looked_at,
+        progress=progress,
     )
 
 
@@ -206,6 +216,7 @@ def estimate_counts(
     of: str = TEXTS,
     level: float = LEVEL,
     together: bool = True,
+    looked_at: int = LOOKED_AT,
     progress: Progress = silent,
 ) -> Estimates:
     """Count what is asked in texts that were opened; the arguments are those of `count`.
@@ -224,7 +235,8 @@ def estimate_counts(
     if queries is None:
         number = a_whole(top, "top", 1, MAX_QUERIES)
         observed = texts.tally(Tally(len(lexicon), used=texts.used))
-        ranked = max(number, _RANKED) if texts.grouped else number
+        most = a_whole(looked_at, "looked_at", 1, MAX_QUERIES)
+        ranked = max(number, most) if texts.grouped else number
         queries = asking.of_indices(lexicon, candidates(observed, ranked))
         # Those that were not looked at are hypotheses too.
         hypotheses = len(lexicon) if texts.used is None else int(texts.used.sum())

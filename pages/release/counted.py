@@ -12,7 +12,7 @@ import streamlit as st
 from dpcore.crowd.comparison import compare
 from dpcore.crowd.counting import count, true_counts
 from dpcore.crowd.estimates import LEAST_TEXTS, Estimates
-from dpcore.crowd.operators import check_countable
+from dpcore.crowd.operators import check_countable, response_of
 from dpcore.crowd.shown import content_words
 from dpcore.errors import DpcoreError
 from dpcore.mechanisms.mechanism import Mechanism
@@ -23,11 +23,12 @@ from pages.shared.figure import show_figure
 from pages.shared.language import say
 from pages.shared.messages import inform, refuse
 from pages.shared.once import latest
+from pages.shared.progress import Reporter
 from pages.shared.taking import command_line, show_line
 
 _SLOT = "release_counted"
 _SHOWN = 12  # words
-_LOOKED_AT = 100  # words, of which some are function words
+_LOOKED_AT = 60  # words, of which some are function words
 _GROUPS = 4  # most groups that one figure tells apart
 
 Rows = list[dict[str, Any]]
@@ -54,7 +55,7 @@ def counted_view(
     mechanism = order.mechanism
     try:
         check_countable(mechanism, order.epsilon)
-        if mechanism.sparse_law(order.epsilon) is None:
+        if response_of(mechanism, order.epsilon) is None:
             inform(
                 say(
                     "With this mechanism it takes some minutes, too long for a page. On your "
@@ -92,7 +93,16 @@ def _counted(order: Order, source: Source, private: Sequence[str]) -> tuple[Rows
     mechanism, labels = order.mechanism, _labels(order, source)
     given: dict[str, Any] = {"by": labels, "treatment": order.treatment}
     top = _SHOWN if labels is not None else min(_LOOKED_AT, len(mechanism.lexicon))
-    found = count(private, mechanism, order.epsilon, top=top, **given)
+    with Reporter(say("Counting")) as progress:
+        found = count(
+            private,
+            mechanism,
+            order.epsilon,
+            top=top,
+            looked_at=_LOOKED_AT,
+            progress=progress,
+            **given,
+        )
     truth = true_counts(found, source.texts, mechanism.lexicon, **given)
     rows = [
         row.to_dict() | {"truth": float(true)}

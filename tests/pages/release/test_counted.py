@@ -44,7 +44,9 @@ def test_counts_by_label_are_those_of_the_engine_and_the_rings_the_truth(
     rows = list(csv.DictReader(io.StringIO(work.copy.data.decode(), newline="")))
     texts, labels = ([row[name] for row in rows] for name in ("column 1", "column 2"))
     assert set(labels) == {"good", "bad"}
-    found = dp.count(texts, work.order.mechanism, work.order.epsilon, top=12, by=labels)
+    found = dp.count(
+        texts, work.order.mechanism, work.order.epsilon, top=12, by=labels, looked_at=60
+    )
     figure = figures(test)[-1]
     first, second, rings = figure["data"]
     assert {first["name"], second["name"], rings["name"]} == {"bad", "good", "truth"}
