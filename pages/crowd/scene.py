@@ -278,14 +278,16 @@ def first_told(words: Lexicon) -> str:
     at = LEAKAGES.index(_START[_GUESSED]), choices.sizes.index(texts)
     found = once("crowd opening", words.fingerprint, lambda: _compared_at(words, choices)(*at))
     first, other = (
-        ", ".join(words.words[found.words[place]] for place in found.side(sign)[:_NAMED].tolist())
+        ", ".join(
+            f"“{words.words[found.words[place]]}”" for place in found.side(sign)[:_NAMED].tolist()
+        )
         for sign in (1, -1)
     )
     wrong = say("{wrong:,} wrongly", wrong=found.wrong) if found.wrong else say("none wrongly")
     return say(
         "**No one can read such texts, and together they still speak.** {texts:,} film reviews, "
         "rewritten until {guessed} of 100 content words can be guessed (k-ary response), still "
-        "say that *{first}* belong to praise and *{other}* to blame: {count} words in all, "
+        "say that {first} belong to praise and {other} to blame: {count} words in all, "
         "{wrong}.",
         texts=texts,
         guessed=numeral(f"{100 * _START[_GUESSED]:g}"),

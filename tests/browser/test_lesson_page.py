@@ -26,7 +26,7 @@ def test_a_guess_by_keyboard_and_the_way_to_a_page(app_url: str, new_page: NewPa
     page.keyboard.press("Enter")
     wait_idle(page)
     expect(page.get_by_text("In 77% of all cases", exact=False)).to_be_visible()
-    expect(page.get_by_text("1 of 8 guesses made, 1 right.")).to_be_visible()
+    expect(page.get_by_text("1 of 9 guesses made, 1 right.")).to_be_visible()
     page.get_by_role("button", name="Next step").click()
     wait_idle(page)
     expect(page.get_by_role("heading", name="2. One word, one draw of noise")).to_be_visible()

@@ -38,6 +38,7 @@ VIEWS = {
     "lesson?step=draw": (),
     "lesson?step=crowd": (),
     "lesson?step=price": (),
+    "lesson?step=together": (),
     "lesson?step=claim": (),
     "lesson?step=proof": (),
     "lesson?step=choose": (),
