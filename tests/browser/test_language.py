@@ -42,7 +42,7 @@ def test_german_is_chosen_and_kept_until_english_is(app_url: str, page: Page) ->
     assert spoken(page) == "en"
     aids(page).click()
     choose(page, "Language", "Deutsch")
-    title = german("Private words in eight steps")
+    title = german("Private words in nine steps")
     expect(page.get_by_role("heading", name=title)).to_be_visible()
     assert spoken(page) == "de"
     assert link(page)["lang"] == ["de"]
@@ -61,7 +61,7 @@ def test_german_is_chosen_and_kept_until_english_is(app_url: str, page: Page) ->
     wait_idle(page)
     aids(page, german("Reading aids")).click()
     choose(page, german("Language"), "English")
-    expect(page.get_by_role("heading", name="Private words in eight steps")).to_be_visible()
+    expect(page.get_by_role("heading", name="Private words in nine steps")).to_be_visible()
     assert "lang" not in link(page)
     assert spoken(page) == "en"
 

@@ -119,5 +119,5 @@ def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> Non
     page.keyboard.type("70")
     go_to(page, "node.matches('button') && node.innerText.includes('Check')")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 of 8 guesses made")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("1 of 9 guesses made")).to_be_visible(timeout=60_000)
     assert not watch.page_errors
