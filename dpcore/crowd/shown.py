@@ -278,6 +278,10 @@ class WordDifferences:
         """Return the places of the words of one side, the clearest first."""
         return np.flatnonzero(sign * self.difference > 0)
 
+    def clearest(self, lexicon: Lexicon, sign: int, most: int) -> list[str]:
+        """Return the words of one side, at most so many."""
+        return [lexicon.words[word] for word in self.words[self.side(sign)[:most]].tolist()]
+
 
 class DrawnComparison:
     """A group of a bundled crowd compared with all others, in releases by k-ary response.
@@ -312,13 +316,13 @@ class DrawnComparison:
         law, p, q = k_ary(self.mechanism, epsilon)
         outputs = draw_release(self.crowd, law, texts, seed, *key)
         share = texts / int(self.crowd.texts.sum())
-        found = compare_words(against_the_rest(outputs, self.group), p, q, share, self._among)
-        places = np.concatenate((found.ranked(1), found.ranked(-1)))
-        places = places[np.argsort(-np.abs(found.z[places]), kind="stable")]
+        comparison = compare_words(against_the_rest(outputs, self.group), p, q, share, self._among)
+        places = np.concatenate((comparison.ranked(1), comparison.ranked(-1)))
+        places = places[np.argsort(-np.abs(comparison.z[places]), kind="stable")]
         return WordDifferences(
             places,
-            found.difference[places],
-            found.half[places],
+            comparison.difference[places],
+            comparison.half[places],
             self._truth[places],
-            found.z[places],
+            comparison.z[places],
         )

@@ -55,7 +55,7 @@ STAY_EPSILONS = (4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 30.0)
 PRICE_MECHANISM, PRICE_EPSILON = "tem", 2.4
 TOGETHER_CROWD, TOGETHER_SHARE, TOGETHER_SEED = "imdb", 0.1, 2024
 TOGETHER_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
-TOGETHER_TEXTS = 10_000
+TOGETHER_TEXTS, TOGETHER_NAMED = 10_000, 4
 """The initial values on the page Crowd, so that it tells the same words apart."""
 CLAIM_EPSILON, CLAIM_LATENT = 1.0, 256
 PROOF_SEED, PROOF_SCALE, PROOF_DRAWS, PROOF_ERROR = 2024, 0.25, 200, 0.001
@@ -281,9 +281,8 @@ class Together:
 
     def named(self, lexicon: Lexicon, texts: int, sign: int) -> str:
         """Return the clearest words of one side."""
-        found = self.told[texts]
-        clearest = found.words[found.side(sign)[:4]].tolist()
-        return ", ".join(f"“{lexicon.words[word]}”" for word in clearest)
+        words = self.told[texts].clearest(lexicon, sign, TOGETHER_NAMED)
+        return ", ".join(f"“{word}”" for word in words)
 
 
 @lru_cache(maxsize=1)
@@ -293,9 +292,9 @@ def together(lexicon: Lexicon) -> Together:
     epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, TOGETHER_SHARE)
     if epsilon is None:
         raise ParameterError(f"k-ary was not measured where {TOGETHER_SHARE} are guessed")
-    drawn = DrawnComparison(mechanism, crowd(TOGETHER_CROWD, lexicon), 0)
+    comparison = DrawnComparison(mechanism, crowd(TOGETHER_CROWD, lexicon), 0)
     told = {
-        texts: drawn.at(epsilon, texts, TOGETHER_SEED, f"{TOGETHER_SHARE:g}")
+        texts: comparison.at(epsilon, texts, TOGETHER_SEED, f"{TOGETHER_SHARE:g}")
         for texts in TOGETHER_SIZES
     }
     _, stays, _ = k_ary(mechanism, epsilon)
@@ -303,20 +302,20 @@ def together(lexicon: Lexicon) -> Together:
 
 
 def _together(lexicon: Lexicon) -> Exercise:
-    drawn = together(lexicon)
-    found, few = drawn.told[TOGETHER_TEXTS], TOGETHER_SIZES[0]
+    reviews = together(lexicon)
+    differences, few = reviews.told[TOGETHER_TEXTS], TOGETHER_SIZES[0]
     return _filled(
         "together",
         1,
         guessed=100 * TOGETHER_SHARE,
-        stays=100 * drawn.stays,
+        stays=100 * reviews.stays,
         texts=TOGETHER_TEXTS,
-        count=int(found.words.size),
-        wrong=found.wrong,
-        first=drawn.named(lexicon, TOGETHER_TEXTS, 1),
-        other=drawn.named(lexicon, TOGETHER_TEXTS, -1),
+        count=int(differences.words.size),
+        wrong=differences.wrong,
+        first=reviews.named(lexicon, TOGETHER_TEXTS, 1),
+        other=reviews.named(lexicon, TOGETHER_TEXTS, -1),
         few=few,
-        few_count=int(drawn.told[few].words.size),
+        few_count=int(reviews.told[few].words.size),
     )
 
 

@@ -301,14 +301,14 @@ def _price(_: Lexicon) -> Turn:
 
 
 def _together(lexicon: Lexicon) -> Turn:
-    drawn = lesson.together(lexicon)
-    most = max(found.words.size for found in drawn.told.values())
+    reviews = lesson.together(lexicon)
+    most = max(differences.words.size for differences in reviews.told.values())
     frames = []
-    for texts, found in drawn.told.items():
-        count = int(found.words.size)
+    for texts, differences in reviews.told.items():
+        count = int(differences.words.size)
         finding = Filled("No word can be told apart.")
         if count:
-            sides = ", ".join(filter(None, (drawn.named(lexicon, texts, i) for i in (1, -1))))
+            sides = ", ".join(filter(None, (reviews.named(lexicon, texts, i) for i in (1, -1))))
             finding = Filled("The clearest: {words}.", words=sides)
         frames.append(
             Frame(
@@ -317,8 +317,8 @@ def _together(lexicon: Lexicon) -> Turn:
                     Bar(Filled("words told apart"), count / most, Filled("{n:,}", n=count)),
                     Bar(
                         Filled("of them wrongly"),
-                        found.wrong / most,
-                        Filled("{n:,}", n=found.wrong),
+                        differences.wrong / most,
+                        Filled("{n:,}", n=differences.wrong),
                     ),
                 ),
                 finding,

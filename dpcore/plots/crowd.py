@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,15 +56,14 @@ def dots(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
             marker={"color": _COLOURS[number % 5], "symbol": _MARKS[number % 5], "size": 8},
             hovertemplate="%{y}: %{x:,.0f}",
         )
-    known = [row for row in rows if "truth" in row and row["query"] in queries]
-    if known:
+    if checked := [row for row in rows if "truth" in row and row["query"] in queries]:
         figure.add_scatter(
-            x=[row["truth"] for row in known],
-            y=[plain(str(row["query"])) for row in known],
+            x=[row["truth"] for row in checked],
+            y=[plain(str(row["query"])) for row in checked],
             mode="markers",
             name="truth",
             marker={
-                "color": [_COLOURS[groups.index(str(row["group"])) % 5] for row in known],
+                "color": [_COLOURS[groups.index(str(row["group"])) % 5] for row in checked],
                 "symbol": "circle-open",
                 "size": 15,
             },
@@ -80,25 +80,29 @@ def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
     Args:
         rows: as `dots` takes them, each with `truth`.
     """
-    held = sum(row["low"] <= row["truth"] <= row["high"] for row in rows)
-    known = [row for row in rows if row["estimate"] is not None]
-    finding = f"{held} of {len(rows)} intervals hold the truth."
-    if known:
-        # The narrowest for its size: what is known best.
-        best = min(known, key=lambda row: (row["high"] - row["low"]) / max(row["estimate"], 1.0))
+    right = sum(row["low"] <= row["truth"] <= row["high"] for row in rows)
+    finding = f"{right} of {len(rows)} intervals hold the truth."
+    if estimated := [row for row in rows if row["estimate"] is not None]:
+        clearest = min(estimated, key=_relative_width)
         finding = (
-            f"{held} of {len(rows)} intervals hold the truth: “{best['query']}” is counted "
-            f"{best['low']:,.0f} to {best['high']:,.0f} times, and is there {best['truth']:,.0f} "
-            "times."
+            f"{right} of {len(rows)} intervals hold the truth: “{clearest['query']}” is counted "
+            f"{_interval(clearest)} times, and is there {clearest['truth']:,.0f} times."
         )
     lines = [
-        f"{row['query']} ({row['group']}): {row['low']:,.0f} to {row['high']:,.0f}, "
-        f"truth {row['truth']:,.0f}"
+        f"{row['query']} ({row['group']}): {_interval(row)}, truth {row['truth']:,.0f}"
         for row in rows
     ]
-    return Caption(
-        finding, "Intervals of 95 %, for all words of the lexicon at once.\n" + "\n".join(lines)
-    )
+    how = "Intervals of 95 %, for all words of the lexicon at once."
+    return Caption(finding, "\n".join((how, *lines)))
+
+
+def _relative_width(row: Mapping[str, Any]) -> float:
+    return float(row["high"] - row["low"]) / max(float(row["estimate"]), 1.0)
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    """Write an interval in whole occurrences, rounded outwards."""
+    return f"{math.floor(row['low']):,} to {math.ceil(row['high']):,}"
 
 
 def _middle(row: Mapping[str, Any]) -> float:

@@ -276,14 +276,13 @@ def first_told(words: Lexicon) -> str:
     choices = _first(words)
     texts = int(_START[_TEXTS])
     at = LEAKAGES.index(_START[_GUESSED]), choices.sizes.index(texts)
-    found = once("crowd opening", words.fingerprint, lambda: _compared_at(words, choices)(*at))
+    differences = once(
+        "crowd opening", words.fingerprint, lambda: _compared_at(words, choices)(*at)
+    )
     first, other = (
-        ", ".join(
-            f"“{words.words[found.words[place]]}”" for place in found.side(sign)[:_NAMED].tolist()
-        )
+        ", ".join(f"“{word}”" for word in differences.clearest(words, sign, _NAMED))
         for sign in (1, -1)
     )
-    wrong = say("{wrong:,} wrongly", wrong=found.wrong) if found.wrong else say("none wrongly")
     return say(
         "**No one can read such texts, and together they still speak.** {texts:,} film reviews, "
         "rewritten until {guessed} of 100 content words can be guessed (k-ary response), still "
@@ -291,8 +290,8 @@ def first_told(words: Lexicon) -> str:
         "{wrong}.",
         texts=texts,
         guessed=numeral(f"{100 * _START[_GUESSED]:g}"),
-        count=found.words.size,
-        wrong=wrong,
+        count=differences.words.size,
+        wrong=_wrongly(differences),
         first=first,
         other=other,
     )
@@ -498,10 +497,15 @@ def finding_at(differences: WordDifferences, size: int) -> str:
     if count == 1:
         one = say("wrongly") if wrong else say("correctly")
         return say("{texts:,} texts: 1 word told apart, {how}.", texts=size, how=one)
-    how = say("{wrong:,} wrongly", wrong=wrong) if wrong else say("none wrongly")
+    how = _wrongly(differences)
     return say(
         "{texts:,} texts: {count:,} words told apart, {how}.", texts=size, count=count, how=how
     )
+
+
+def _wrongly(differences: WordDifferences) -> str:
+    wrong = differences.wrong
+    return say("{wrong:,} wrongly", wrong=wrong) if wrong else say("none wrongly")
 
 
 def _axis(lows: list[float], highs: list[float]) -> dict[str, Any]:

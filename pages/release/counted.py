@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any
 
 import pandas as pd
@@ -11,11 +12,10 @@ import streamlit as st
 
 from dpcore.crowd.comparison import compare
 from dpcore.crowd.counting import count, true_counts
-from dpcore.crowd.estimates import LEAST_TEXTS, Estimates
+from dpcore.crowd.estimates import LEAST_TEXTS
 from dpcore.crowd.operators import check_countable, response_of
 from dpcore.crowd.shown import content_words
 from dpcore.errors import DpcoreError
-from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.crowd import dots, dots_caption
 from dpcore.privatize.order import Order
 from pages.release.uploading import Source
@@ -45,40 +45,54 @@ def counted_view(
         source: the originals.
         private: reads the private texts.
     """
-    st.subheader(say("What can still be counted"), anchor=False)
-    st.markdown(
-        say(
-            "Anyone who has the copy and its record can count words of all texts together, at no "
-            "further ε. **The rings are the truth of your file: only you see them.**"
-        )
-    )
-    mechanism = order.mechanism
-    try:
-        check_countable(mechanism, order.epsilon)
-        if response_of(mechanism, order.epsilon) is None:
-            inform(
-                say(
-                    "With this mechanism it takes some minutes, too long for a page. On your "
-                    "computer, with the files above:"
-                )
+    # A block of its own: what is drawn in it once must not move the fragments behind it.
+    with st.container(key="release_counted"):
+        st.subheader(say("What can still be counted"), anchor=False)
+        st.markdown(
+            say(
+                "Anyone who has the copy and its record can count words of all texts together, at "
+                "no further ε. Bars are intervals of 95 % for all words at once. **The rings are "
+                "the truth of your file: only you see them, and no file of this page holds them.**"
             )
-        else:
-            found, told = latest(_SLOT, copy, lambda: _counted(order, source, private()))
-            if not found:
-                inform(say("No content word came out: this takes more texts."))
-            else:
-                show_figure(dots(found), dots_caption(found), pd.DataFrame(found), "counted")
-            if told:
-                # st.text: labels of a file are user input and not Markdown.
-                st.text(say("Told apart by label: {words}.", words=", ".join(told)))
-    except DpcoreError as error:
-        refuse(say("Nothing can be counted in this copy."), error)
+        )
+        try:
+            check_countable(order.mechanism, order.epsilon)
+            _figure_or_reason(copy, order, source, private)
+        except DpcoreError as error:
+            refuse(say("Nothing can be counted in this copy."), error)
+            return
+        _ways_on(order, source)
+
+
+def _figure_or_reason(
+    copy: object, order: Order, source: Source, private: Callable[[], Sequence[str]]
+) -> None:
+    """Draw the counts, or say why they are not computed here."""
+    if response_of(order.mechanism, order.epsilon) is None:
+        inform(
+            say(
+                "With this mechanism it takes some minutes, too long for a page. On your "
+                "computer, with the files above:"
+            )
+        )
         return
+    rows, differing = latest(_SLOT, copy, lambda: _counted(order, source, private()))
+    if not rows:
+        inform(say("No content word came out: this takes more texts."))
+        return
+    # Without files: a picture with the rings would give the true counts away.
+    show_figure(dots(rows), dots_caption(rows), pd.DataFrame(rows), "counted", files=False)
+    if differing:
+        # st.text: words of a lexicon that a user added are not Markdown.
+        st.text(say("Told apart by label: {words}.", words=", ".join(differing)))
+
+
+def _ways_on(order: Order, source: Source) -> None:
+    """Draw the command that counts the same, and the way to the page Crowd."""
     st.markdown(say("**The same from the shell**"))
     name = order.out.name
     words = ["count", name, "--record", f"{name}.run.json", "--top", str(_SHOWN)]
-    labels = _labels(order, source)
-    if labels is not None and source.label is not None:
+    if source.label is not None and _labels(order, source) is not None:
         words += ["--by", source.released(source.label)]
     show_line(command_line(*words))
     st.page_link(
@@ -91,37 +105,27 @@ def counted_view(
 def _counted(order: Order, source: Source, private: Sequence[str]) -> tuple[Rows, list[str]]:
     """Return a row for each word and group with its truth, and the words that tell groups apart."""
     mechanism, labels = order.mechanism, _labels(order, source)
-    given: dict[str, Any] = {"by": labels, "treatment": order.treatment}
+    shared: dict[str, Any] = {"by": labels, "treatment": order.treatment}
     top = _SHOWN if labels is not None else min(_LOOKED_AT, len(mechanism.lexicon))
     with Reporter(say("Counting")) as progress:
-        found = count(
+        estimates = count(
             private,
             mechanism,
             order.epsilon,
             top=top,
             looked_at=_LOOKED_AT,
             progress=progress,
-            **given,
+            **shared,
         )
-    truth = true_counts(found, source.texts, mechanism.lexicon, **given)
+    truth = true_counts(estimates, source.texts, mechanism.lexicon, **shared)
     rows = [
         row.to_dict() | {"truth": float(true)}
-        for row, true in zip(found.rows, truth.T.ravel(), strict=True)
+        for row, true in zip(estimates.rows, truth.T.ravel(), strict=True)
     ]
-    if labels is None:
-        content = _content(mechanism)
-        return [row for row in rows if row["query"] in content][:_SHOWN], []
-    return rows, _told_apart(found)
-
-
-def _told_apart(found: Estimates) -> list[str]:
-    return list(dict.fromkeys(row.query for row in compare(found).found))
-
-
-def _content(mechanism: Mechanism) -> set[str]:
-    lexicon = mechanism.lexicon
-    is_content = content_words(lexicon)
-    return {word for word, content in zip(lexicon.words, is_content, strict=True) if content}
+    if labels is not None:
+        return rows, list(dict.fromkeys(row.query for row in compare(estimates).found))
+    content = set(compress(mechanism.lexicon.words, content_words(mechanism.lexicon).tolist()))
+    return [row for row in rows if row["query"] in content][:_SHOWN], []
 
 
 def _labels(order: Order, source: Source) -> list[str] | None:

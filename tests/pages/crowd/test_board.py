@@ -21,6 +21,7 @@ from dpcore.crowd.shown import (
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.papers.lesson import TOGETHER_TEXTS, together
 from dpcore.papers.ours.tradeoff import recorded_curves
 from pages.crowd import scene
 from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
@@ -211,3 +212,19 @@ def test_below_runs_what_shows_the_place_of_the_dials(
     assert (scene.VIEWS in among) == runs
     scene._rested("texts", (100, 300, 555), 2)
     assert state["crowd_texts"] == "all"
+
+
+def test_start_and_the_lesson_say_what_the_page_opens_with() -> None:
+    lexicon = load(None)
+    sentence = scene.first_told(lexicon)
+    told = together(lexicon).told[TOGETHER_TEXTS]
+    assert f"{TOGETHER_TEXTS:,} film reviews" in sentence
+    assert f"{told.words.size} words in all" in sentence
+    for sign in (1, -1):
+        assert all(f"“{word}”" in sentence for word in told.clearest(lexicon, sign, 4))
+    opened = component(open_link("crowd"), "crowd")
+    leakage, size = opened["at"]
+    cell = opened["cells"][leakage][size]
+    assert cell["finding"].startswith(f"{TOGETHER_TEXTS:,} texts: {told.words.size} words told")
+    best = [opened["words"][row[0]] for row in cell["up"][:4]]
+    assert best == told.clearest(lexicon, 1, 4)

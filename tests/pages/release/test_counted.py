@@ -58,6 +58,8 @@ def test_counts_by_label_are_those_of_the_engine_and_the_rings_the_truth(
     truth = dict(zip(zip(rings["y"], map(round, rings["x"]), strict=True), rings["x"], strict=True))
     written = {("wonderful", 600), ("wonderful", 0), ("boring", 600), ("boring", 0)}
     assert written <= set(truth)
+    # A file of the figure would hold the truth.
+    assert not [each for each in test.get("expander") if each.label == "Numbers and files"]
     shown = shown_text(test)
     assert "Told apart by label: " in shown
     for word in ("wonderful", "boring"):
