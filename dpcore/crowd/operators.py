@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcore.arrays import FloatArray
+from dpcore.arrays import BoolArray, FloatArray
 from dpcore.attack.leak import all_columns
 from dpcore.attack.output.channel import open_channel
 from dpcore.errors import ParameterError
@@ -65,6 +65,10 @@ class Operator(ABC):
         """Return P h in about six digits, where that is faster: for the steps of a solution."""
         return self.times(values, progress)
 
+    def undone(self, targets: FloatArray, used: BoolArray) -> FloatArray | None:
+        """Return h with P h = g for words in use, 0 elsewhere; None without a closed form."""
+        return None
+
     def enclosed(
         self, values: FloatArray, progress: Progress = silent
     ) -> tuple[FloatArray, FloatArray]:
@@ -83,6 +87,7 @@ class SparseOperator(Operator):
 
         self.n = law.base.size
         self._base = law.base
+        self._response = _response(law)
         # Two exceptions of one pair add up, as they do in a law.
         self._excess: csr_matrix = csr_matrix(
             (law.excess, (law.words, law.outputs)), shape=(self.n, self.n)
@@ -97,6 +102,15 @@ class SparseOperator(Operator):
     def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
         """Return Pᵀ v."""
         return np.asarray(self._excess.T @ weights + self._base @ weights)
+
+    def undone(self, targets: FloatArray, used: BoolArray) -> FloatArray | None:
+        """Return h = (g − q·Σh)/(p − q) of k-ary response, with Σh from the sum over the words."""
+        if self._response is None:
+            return None
+        kept, other = self._response
+        mask = used[:, None]
+        sums = (targets * mask).sum(axis=0) / (kept + other * used.sum())
+        return np.asarray((targets - other * sums) / kept * mask)
 
     def stays(self) -> FloatArray:
         """Return P(w | w)."""
@@ -293,8 +307,12 @@ def response_of(mechanism: Mechanism, epsilon: float) -> tuple[float, float] | N
 
     None for another law than that of k-ary randomised response.
     """
-    law, n = mechanism.sparse_law(epsilon), len(mechanism.lexicon)
-    if law is None or law.words.size != n or not np.array_equal(law.words, law.outputs):
+    law = mechanism.sparse_law(epsilon)
+    return None if law is None else _response(law)
+
+
+def _response(law: SparseLaw) -> tuple[float, float] | None:
+    if law.words.size != law.base.size or not np.array_equal(law.words, law.outputs):
         return None
     if np.ptp(law.base) > 0 or np.ptp(law.excess) > 0:
         return None

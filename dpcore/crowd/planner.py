@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,6 +102,7 @@ class Plan:
         rows: the queries.
         above_bound: mean variance over all words, equally common, over the least of any channel
             with the same local ε; for k-ary response only, else None.
+        noise: of the estimates, with the functions of outputs for `texts`.
     """
 
     computed: str
@@ -114,6 +115,17 @@ class Plan:
     level: float
     rows: tuple[PlannedQuery, ...]
     above_bound: float | None
+    noise: Noise = field(repr=False)
+
+    def errors_in(self, texts: Sequence[float]) -> FloatArray:
+        """Return the relative half width of the interval of each query, shape (m, E).
+
+        Args:
+            texts: E numbers of texts.
+        """
+        share = np.array([row.share for row in self.rows])
+        words = [number * self.words_per_text for number in texts]
+        return np.stack([self.noise.error(share, total, self.level) for total in words], axis=1)
 
     @property
     def sentence(self) -> str:
@@ -275,6 +287,7 @@ def plan(
         question.level,
         question.rows(value, noise, total, error, per_text),
         _above_all(mechanism, value),
+        noise,
     )
 
 

@@ -11,14 +11,19 @@ are compared at once: the estimate is (o_w − N·q)/(p − q) for o_w outputs w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.bundled import Crowd
 from dpcore.crowd.comparison import RATE
+from dpcore.crowd.estimates import LEAST_TEXTS, LEVEL, TEXTS, Estimates, OutputCounts
 from dpcore.crowd.operators import response_of
+from dpcore.crowd.queries import Queries
+from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
@@ -89,8 +94,10 @@ def draw_outputs(law: SparseLaw, counts: IntArray, rng: np.random.Generator) -> 
     return drawn
 
 
-def draw_release(crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str | int) -> IntArray:
-    """Draw the outputs of a subsample of the texts of a crowd.
+def draw_release(
+    crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str | int
+) -> tuple[IntArray, IntArray]:
+    """Draw a subsample of the texts of a crowd, and what a mechanism makes of them.
 
     Args:
         crowd: word counts of all its texts; each group gives the same share of them.
@@ -100,17 +107,19 @@ def draw_release(crowd: Crowd, law: SparseLaw, texts: int, seed: int, *key: str 
         key: names of the setting; different ones are independent.
 
     Returns:
-        How often each output occurs in each group, shape (G, n).
+        How often each word was written, and how often it came out, in each group: shape (G, n)
+        each.
 
     Raises:
         ParameterError: there are fewer texts.
     """
     share = texts / int(crowd.texts.sum())
-    rows = []
+    written, outputs = [], []
     for group, counts in zip(crowd.groups, crowd.counts, strict=True):
         rng = generator(seed, "crowd", crowd.name, group, texts, *key)
-        rows.append(draw_outputs(law, sample_words(counts, share, rng), rng))
-    return np.stack(rows)
+        written.append(sample_words(counts, share, rng))
+        outputs.append(draw_outputs(law, written[-1], rng))
+    return np.stack(written), np.stack(outputs)
 
 
 def against_the_rest(counts: IntArray, group: int) -> IntArray:
@@ -314,7 +323,7 @@ class DrawnComparison:
             EpsilonError: ε is not admissible.
         """
         law, p, q = k_ary(self.mechanism, epsilon)
-        outputs = draw_release(self.crowd, law, texts, seed, *key)
+        _, outputs = draw_release(self.crowd, law, texts, seed, *key)
         share = texts / int(self.crowd.texts.sum())
         comparison = compare_words(against_the_rest(outputs, self.group), p, q, share, self._among)
         places = np.concatenate((comparison.ranked(1), comparison.ranked(-1)))
@@ -326,3 +335,55 @@ class DrawnComparison:
             self._truth[places],
             comparison.z[places],
         )
+
+
+# Queries counted in releases of more and more texts, beside the truth.
+
+
+def drawn_counts(
+    mechanism: Mechanism,
+    crowd: Crowd,
+    queries: Queries,
+    epsilon: float,
+    sizes: Sequence[int],
+    seed: int,
+    *key: str | int,
+) -> list[dict[str, Any]]:
+    """Draw a release for each number of texts, and count in it as `dpcore.crowd.counting.count`.
+
+    Args:
+        mechanism: over the lexicon of the crowd, with a law of few exceptions such as k-ary.
+        crowd: word counts of all texts.
+        queries: what is counted.
+        epsilon: ε of each word.
+        sizes: numbers of texts, each at most all of them.
+        seed: seed of the draws.
+        key: names of the setting; different ones are independent.
+
+    Returns:
+        For each size, query and group the columns of `dpcore.crowd.estimates.Row.to_dict` for these
+        very texts, each interval of 95 % by itself, with `texts` (the size) and `truth` (how often
+        it was written).
+
+    Raises:
+        ParameterError: the mechanism has no such law, or there are fewer texts.
+        EpsilonError: ε is not admissible.
+    """
+    law = mechanism.sparse_law(epsilon)
+    if law is None:
+        raise ParameterError(f"outputs of {mechanism.short} are not drawn from counts: take k-ary")
+    estimators = undo(mechanism, epsilon, queries, float(crowd.words.sum()))
+    matrix, rows = queries.matrix(), []
+    for size in sizes:
+        written, outputs = draw_release(crowd, law, size, seed, *key)
+        texts = np.rint(crowd.texts * (size / crowd.texts.sum())).astype(np.int64)
+        observed = OutputCounts(crowd.groups, np.maximum(texts, LEAST_TEXTS), outputs)
+        found = Estimates(
+            mechanism.short, epsilon, TEXTS, LEVEL, False, observed, estimators
+        )  # fmt: skip
+        truth = (written @ matrix).T.ravel()
+        rows += [
+            {"texts": size, **row.to_dict(), "truth": float(true)}
+            for row, true in zip(found.rows, truth, strict=True)
+        ]
+    return rows

@@ -6,12 +6,12 @@ Agrawal and Aggarwal 2001). For any h at all the mean is off by Σ_w c_w·(P h �
 of times that w occurs: so what is left of P h − g is computed in double precision, kept, and stated
 with every estimate.
 
-P h = g is solved by conjugate residuals where P is a symmetric kernel up to weights (one product a
-step; Saad 2003, Algorithm 6.20), else by conjugate gradients on the least-squares problem (two;
-Björck 1996, Algorithm 7.4.1). Where P is singular or nearly so, more steps reduce the bias and add
-noise: of all steps the one is taken whose expected error is least for as many words as there are,
-as common as they are in the language. That choice depends on public numbers alone, and on the
-number of words, which a private copy shows anyway.
+P h = g has a closed form for k-ary response. Where P is a symmetric kernel up to weights it is
+solved by conjugate residuals (one product a step; Saad 2003, Algorithm 6.20), else by conjugate
+gradients on the least-squares problem (two; Björck 1996, Algorithm 7.4.1). Where P is singular or
+nearly so, more steps reduce the bias and add noise: of all steps the one is taken whose expected
+error is least for as many words as there are, as common as they are in the language. That choice
+depends on public numbers alone, and on the number of words, which a private copy shows anyway.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
-from dpcore.crowd.operators import Operator, check_countable, operator_of
+from dpcore.crowd.operators import Operator, check_countable, operator_of, response_of
 from dpcore.crowd.queries import Queries
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import CacheEntry, keep, recall
@@ -39,10 +39,13 @@ from dpcore.mechanisms.mechanism import Mechanism
 EXACT = 1e-6
 """Largest |P h − g| of a query that counts as undone: a millionth of a word for each word."""
 _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
-_PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
+_PATIENCE = 12  # steps after which a solution ends that no longer gains
+_GAIN, _CLOSER = 1e-4, 0.1  # parts of its error, and of the largest |P h − g|, that are a gain
 _ROUGH = 1e-4  # part of the residual that steps in single precision may leave
-_VERSION = 2  # of the solutions here: another one makes what is in the cache unknown
-_TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
+_VERSION = 3  # of the solutions here: another one makes what is in the cache unknown
+_TOGETHER, _FEW_TOGETHER = 256, 32
+"""Queries that are solved together: some 200 MB for 25,000 words; few where a product is quick, so
+that one query does not wait for another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +122,7 @@ def undo(
     expected = max(1.0, total)
     # To the next power of four: files of nearly one size share a solution.
     expected = 4.0 ** math.ceil(math.log(expected, 4.0))
-    # Of k-ary response two steps are the solution.
-    quick = mechanism.symmetric_law and mechanism.sparse_law(value) is not None
+    quick = response_of(mechanism, value) is not None  # a closed form
     name = _name(mechanism, value, queries, expected, used)
     fingerprint = mechanism.lexicon.fingerprint
     entry = None if quick or name is None else recall(fingerprint, name)
@@ -132,7 +134,7 @@ def undo(
     frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
     parts = [
         _undone(operator, part, frequency, expected, used, progress)
-        for part in queries.parts(_TOGETHER)
+        for part in queries.parts(_TOGETHER if operator.slow else _FEW_TOGETHER)
     ]
     estimators = _joined(queries, parts)
     if not quick and name is not None:
@@ -227,6 +229,9 @@ def _solve(
     progress: Progress,
 ) -> FloatArray:
     """Return h of the step with the least expected error, for each query by itself."""
+    closed = operator.undone(targets, used)
+    if closed is not None:
+        return closed
     weights = operator.weights
     if weights is not None and np.all(weights[used] > 0):
         steps = residual_steps(operator, targets, used, progress)
@@ -234,20 +239,26 @@ def _solve(
         steps = _least_squares(operator, targets, frequency, outputs, used, progress)
     best = np.zeros_like(targets)
     least = np.full(targets.shape[1], math.inf)
-    since = 0
+    mark, far = least.copy(), least.copy()  # the error, and what was left, at the last gain
+    since = np.zeros(targets.shape[1], dtype=np.int64)
+    ended = np.zeros(targets.shape[1], dtype=bool)
     limit = _SLOW_STEPS if operator.slow else _STEPS
     for step, (values, residual) in enumerate(steps, start=1):
         # Half the width that an interval will have: two standard errors, and the bias.
         noise = np.sqrt(total * (outputs @ values**2))
         error = 2.0 * noise + total * (frequency @ np.abs(residual))
-        better = error < least * (1.0 - 1e-9)
+        left = np.abs(residual).max(axis=0)
+        done = left <= 0.3 * EXACT
+        # Each for itself: what else is asked does not change an answer.
+        better = ((error < least * (1.0 - 1e-9)) | done) & ~ended
         best[:, better] = values[:, better]
         least = np.where(better, error, least)
-        since = 0 if better.any() else since + 1
-        done = np.abs(residual).max(axis=0) <= 0.3 * EXACT
-        best[:, done] = values[:, done]
+        gained = (error < mark * (1.0 - _GAIN)) | (left < far * (1.0 - _CLOSER))
+        mark, far = np.where(gained, error, mark), np.where(gained, left, far)
+        since = np.where(gained, 0, since + 1)
+        ended |= done | (since >= _PATIENCE)
         progress("undoing the noise", step, limit)
-        if step >= limit or since >= _PATIENCE or done.all():
+        if step >= limit or ended.all():
             break
     return best
 

@@ -1,4 +1,4 @@
-"""Figures of what a crowd says: counts with intervals, differences of groups, and a trend."""
+"""Figures of what a crowd says: counts, differences of groups, trends, and texts that it takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from dpcore.plots.style import (
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from dpcore.crowd.planner import Plan
+
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, GREY)
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_PERCENTS = (1, 2, 5, 10, 20, 50, 100, 1000)
 _MARKS = ("circle", "diamond", "square", "triangle-up", "cross")
 _ROW, _EDGE = 26, 110  # pixels of a row, and of what is above and below
 _MOST = 40  # rows of a figure
@@ -183,4 +187,93 @@ def trend_line(
         axis(None, tickvals=list(places), ticktext=[plain(str(group)) for group in groups])
     )
     figure.update_yaxes(axis(f"{plain(query)}, of 1,000 words", rangemode="tozero"))
+    return figure
+
+
+def counts_by_texts(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Draw how often a query was counted in more and more texts, and how often it was written.
+
+    Args:
+        rows: of one query, from `dpcore.crowd.shown.drawn_counts`.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure(layout=base_layout(height=380))
+    groups = list(dict.fromkeys(str(row["group"]) for row in rows))
+    for number, group in enumerate(groups):
+        own = [row for row in rows if row["group"] == group]
+        # Beside each other: bars of two groups at one place would hide each other.
+        aside = 1.06 ** (number - 0.5 * (len(groups) - 1))
+        x = [row["texts"] * aside for row in own]
+        low, middle, high, truth = (
+            [1000.0 * value / row["words"] for row, value in zip(own, values, strict=True)]
+            for values in (
+                [row["low"] for row in own],
+                [_middle(row) for row in own],
+                [row["high"] for row in own],
+                [row["truth"] for row in own],
+            )
+        )
+        colour, mark = _COLOURS[number % 5], _MARKS[number % 5]
+        figure.add_scatter(
+            x=x,
+            y=middle,
+            error_y={
+                "type": "data",
+                "array": [top - y for top, y in zip(high, middle, strict=True)],
+                "arrayminus": [y - bottom for y, bottom in zip(middle, low, strict=True)],
+            },
+            customdata=[row["texts"] for row in own],
+            mode="markers",
+            name=plain(group),
+            marker={"color": colour, "symbol": mark, "size": 8},
+            hovertemplate="%{customdata:,} texts: %{y:.3f} of 1,000 words",
+        )
+        figure.add_scatter(
+            x=x,
+            y=truth,
+            mode="markers",
+            name="truth",
+            showlegend=number == 0,
+            marker={"color": colour, "symbol": "circle-open", "size": 15},
+            hovertemplate="%{y:.3f} of 1,000 words",
+        )
+    figure.update_xaxes(axis("number of texts", type="log", dtick=1))
+    figure.update_yaxes(axis("of 1,000 words", rangemode="tozero"))
+    return figure
+
+
+def errors_by_texts(plan: Plan, texts: Sequence[float]) -> go.Figure:
+    """Draw how the error of each query falls with the number of texts.
+
+    Args:
+        plan: from `dpcore.crowd.planner.plan`, of which `error` is marked.
+        texts: numbers of texts, ascending.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure(layout=base_layout(height=380))
+    for number, (row, errors) in enumerate(
+        zip(plan.rows, plan.errors_in(texts).tolist(), strict=True)
+    ):
+        figure.add_scatter(
+            x=list(texts),
+            y=[100.0 * error for error in errors],
+            mode="lines",
+            name=plain(row.query),
+            line={"color": _COLOURS[number % 5], "dash": _DASHES[number % 5], "width": 2},
+            hovertemplate="%{x:,.0f} texts: %{y:.3g} %",
+        )
+    figure.add_scatter(
+        x=[row.texts for row in plan.rows if row.texts is not None],
+        y=[100.0 * plan.error for row in plan.rows if row.texts is not None],
+        mode="markers",
+        name="wanted",
+        marker={"color": GREY, "symbol": "circle-open", "size": 13},
+        hovertemplate="%{x:,.0f} texts: %{y:.3g} %",
+    )
+    figure.update_xaxes(axis("number of texts", type="log", dtick=1))
+    figure.update_yaxes(
+        axis("error, ±% of the count", type="log", tickvals=_PERCENTS, range=(-0.1, 3.1))
+    )
     return figure

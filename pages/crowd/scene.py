@@ -67,8 +67,14 @@ SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
 """Numbers of texts; the last step is all of them."""
 VIEWS = "crowd_views"
 """Fragment that shows numbers at the dials."""
-OPEN_VIEW, AT_THE_DIALS = "part", later("In numbers")
-"""Key of the open view, and the only view whose numbers are those at the dials."""
+OPEN_VIEW = "part"
+"""Key of the open view."""
+AT_THE_DIALS, COUNTED, PLANNED = (
+    later("In numbers"),
+    later("Count a word"),
+    later("How many texts?"),
+)
+"""Views whose numbers are those at the dials."""
 MECHANISM = "k-ary"
 
 _GUESSED, _TEXTS = "guessed", "texts"
@@ -363,7 +369,8 @@ def _step(name: str, values: Sequence[float]) -> int:
 
 def _rested(name: str, values: Sequence[float], step: int) -> None:
     st.session_state[f"crowd_{name}"] = _write(name, values, step)
-    if st.session_state.get(OPEN_VIEW) == AT_THE_DIALS or drawer_is_open():
+    follows = st.session_state.get(OPEN_VIEW) in {AT_THE_DIALS, COUNTED, PLANNED}
+    if follows or drawer_is_open():
         run_parts(VIEWS)
 
 

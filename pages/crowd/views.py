@@ -1,29 +1,52 @@
-"""Views below the board of the Crowd page: numbers, method, what a crowd tells about one."""
+"""Views below the board of the Crowd page: numbers, one query, texts that it takes, method."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.crowd.planner import Plan, countable_words, plan
+from dpcore.crowd.queries import Queries, of_kinds, of_lists, of_words
+from dpcore.crowd.shown import drawn_counts
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.outwards import at_least, at_most
+from dpcore.plots.crowd import counts_by_texts, errors_by_texts
+from dpcore.plots.style import Caption, number
 from pages.crowd.scene import (
     AT_THE_DIALS,
+    COUNTED,
     LEAKAGES,
     MECHANISM,
     NAMES,
     OPEN_VIEW,
+    PLANNED,
     VIEWS,
     CrowdScene,
     response,
 )
 from pages.shared import link
+from pages.shared.figure import show_figure
 from pages.shared.fragments import fragment
-from pages.shared.language import later, say
-from pages.shared.link import tabs
-from pages.shared.messages import note
+from pages.shared.language import later, numeral, say
+from pages.shared.link import pick, segments, steps, tabs
+from pages.shared.messages import inform, note
+from pages.shared.once import session_memo
 from pages.shared.table import DIGITS, show_table
 from pages.shared.taking import Takeaway, command_line, show_line, take_it_with_you
+from pages.shared.words import choose_word, say_unknown, spelled
+
+_WORD, _LIST, _KIND = later("A word"), later("A list"), later("A kind")
+_ASKED = "count"  # the word that is counted, in the link
+_OFFERED = ("great", "worst", "boring", "music", "team", "market", "science")
+_TYPED, _AT_FIRST, _LONGEST = "crowd_list", "boring dull tedious predictable", 2_000  # a list
+_FIRST_KIND = "noun.feeling"
+_BETWEEN = re.compile(r"[\s,;]+")
+_ERRORS, _ERROR = (2, 5, 10, 20, 50), 10  # percent
+_TEXTS = np.geomspace(10, 1e7, 61)
 
 
 def views(scene: CrowdScene) -> None:
@@ -35,6 +58,8 @@ def _views(scene: CrowdScene) -> None:
     kinds = {
         later("How is this computed?"): lambda: _computed_view(scene),
         AT_THE_DIALS: lambda: _numbers_view(scene),
+        COUNTED: lambda: _count_view(scene),
+        PLANNED: lambda: _plan_view(scene),
         later("Privacy of one person"): _one_view,
     }
     tabs(kinds, OPEN_VIEW)
@@ -81,6 +106,229 @@ def _numbers_view(scene: CrowdScene) -> None:
             first=say(first),
             other=say(other),
         )
+    )
+
+
+# One query: counted in more and more texts, and how many texts it takes.
+
+
+def _asked(words: Lexicon) -> tuple[str, Queries] | None:
+    """Draw the choice of what is counted; return its title, and the query if there is one."""
+    with st.container(horizontal=True, vertical_alignment="top"):
+        kind = segments(
+            say("What is counted"),
+            (_WORD, _LIST, _KIND),
+            "counted",
+            say("One word, all words of a list together, or all words of a kind of WordNet."),
+        )
+        if kind == _WORD:
+            return _asked_word(words)
+        if kind == _KIND:
+            kinds = of_kinds(words)
+            names = sorted(kinds.names, key=lambda name: name != _FIRST_KIND)
+            name = pick(
+                say("Kind"),
+                names,
+                "kind",
+                say("Of most senses of a word in WordNet: a feeling, a person, a food, a change."),
+                names=True,
+                width=260,
+            )
+            return say("words of the kind {kind}", kind=name), kinds.only(
+                np.array([kinds.names.index(name)])
+            )
+        return _asked_list(words)
+
+
+def _asked_word(words: Lexicon) -> tuple[str, Queries]:
+    word = st.session_state.get(_ASKED, st.query_params.get(_ASKED, _OFFERED[0]))
+    word = word if word in words else _OFFERED[0]
+
+    def take(chosen: str) -> None:
+        st.session_state[_ASKED] = chosen
+
+    choose_word(
+        say("Word"),
+        "find_counted",
+        word,
+        words,
+        take,
+        offered=[word, *_OFFERED],
+        explained=say("Pick one, or type any word of the vocabulary and press Enter."),
+    )
+    say_unknown(words)
+    st.session_state[_ASKED] = word
+    link.write(_ASKED, word, _OFFERED[0])
+    return f"“{word}”", of_words(words, [word])
+
+
+def _asked_list(words: Lexicon) -> tuple[str, Queries] | None:
+    st.session_state.setdefault(_TYPED, _AT_FIRST)
+    typed = st.text_area(
+        say("Words of the list"),
+        key=_TYPED,
+        height=80,
+        max_chars=_LONGEST,
+        persist_state="session",
+        help=say(
+            "Separated by spaces or commas; each occurrence of any of them counts. The list stays "
+            "in this browser session: it is not stored, not logged and not put into the link."
+        ),
+    )
+    names = [name for name in _BETWEEN.split(typed or "") if name]
+    known = [form for form in (spelled(name, words) for name in names) if form is not None]
+    if len(known) < len(names):
+        st.text(
+            say(
+                "{count} of {all} words are not in the vocabulary and are left out.",
+                count=len(names) - len(known),
+                all=len(names),
+            )
+        )
+    if not known:
+        inform(say("Type a word of the vocabulary to count."))
+        return None
+    return say("words on the list"), of_lists(words, {_LIST: known})
+
+
+def _count_view(scene: CrowdScene) -> None:
+    asked = _asked(scene.words)
+    if asked is None:
+        return
+    title, query = asked
+    (leakage, step), choices = scene.at, scene.choices
+    rows = session_memo(
+        "crowd_counted",
+        (choices.crowd.name, leakage, query.digest),
+        lambda: drawn_counts(
+            response(scene.words),
+            choices.crowd,
+            query,
+            scene.epsilons[leakage],
+            choices.sizes,
+            link.SEED,
+            f"{LEAKAGES[leakage]:g}",
+        ),
+        kept=8,
+    )
+    names = {name: say(name) for name in choices.crowd.groups}
+    spoken = [row | {"group": names[row["group"]]} for row in rows]
+    own = next(
+        row
+        for row in rows
+        if row["texts"] == choices.sizes[step] and row["group"] == choices.sides[0]
+    )
+    how = say(
+        "k-ary response at the leakage of the dial. Bars: intervals of 95 %, each by itself, for "
+        "these very texts. Rings: how often it was written there. Every number of texts has texts "
+        "and noise of its own."
+    )
+    caption = Caption(_counted_finding(title, own), how)
+    show_figure(counts_by_texts(spoken), caption, pd.DataFrame(spoken), "crowd_counted")
+
+
+def _counted_finding(title: str, row: dict[str, Any]) -> str:
+    """Say what is known of a query at the dials."""
+    name, texts = row["group"], row["texts"]
+    group = say(name)
+    if row["estimate"] is None:
+        return say(
+            "In {texts:,} texts nothing is known of {title} in {group}: add texts, or allow more "
+            "words to be guessed.",
+            texts=texts,
+            title=title,
+            group=group,
+        )
+    low, high, truth = (1_000 * row[name] / row["words"] for name in ("low", "high", "truth"))
+    return say(
+        "{texts:,} texts: of 1,000 words in {group}, {low} to {high} are {title}. The truth is "
+        "{truth}.",
+        texts=texts,
+        title=title,
+        group=group,
+        low=numeral(at_least(low, 3)),
+        high=numeral(at_most(high, 3)),
+        truth=numeral(f"{truth:.3g}"),
+    )
+
+
+def _plan_view(scene: CrowdScene) -> None:
+    asked = _asked(scene.words)
+    if asked is None:
+        return
+    title, query = asked
+    percent = steps(
+        say("Error, ±% of the count"),
+        _ERRORS,
+        _ERROR,
+        "error",
+        say("Half the width of the interval of 95 %, as a share of the count."),
+        width=320,
+    )
+    (leakage, step), crowd = scene.at, scene.choices.crowd
+    written = float(crowd.counts.sum(axis=0) @ query.matrix()[:, 0])
+    if not written:
+        inform(say("It was never written in these texts: choose something else to count."))
+        return
+    words, epsilon = float(crowd.words.sum()), scene.epsilons[leakage]
+    per_text = words / float(crowd.texts.sum())
+    found = plan(
+        response(scene.words),
+        error=percent / 100,
+        epsilon=epsilon,
+        words=query,
+        share=written / words,
+        words_per_text=per_text,
+    )
+    size = scene.choices.sizes[step]
+    there = countable_words(
+        response(scene.words),
+        texts=size,
+        error=percent / 100,
+        epsilon=epsilon,
+        words_per_text=per_text,
+    )
+    caption = Caption(
+        _planned_finding(title, found, LEAKAGES[leakage]),
+        say(
+            "k-ary response at the leakage of the dial, texts as long as these ({words} words), "
+            "the share of all their words that {title} has. With {texts:,} texts {count:,} of the "
+            "{all:,} words of the vocabulary are common enough in English for this error.",
+            words=numeral(number(per_text)),
+            title=title,
+            texts=size,
+            count=there.words,
+            all=len(scene.words),
+        ),
+    )
+    errors = 100 * found.errors_in(_TEXTS.tolist())[0]
+    table = pd.DataFrame({"texts": _TEXTS.round().astype(int), "error": errors})
+    show_figure(errors_by_texts(found, _TEXTS.tolist()), caption, table, "crowd_planned")
+    if title.startswith("“"):
+        st.markdown(say("**The same from the shell**, with any mechanism that has an exact law:"))
+        asking = ["--epsilon", f"{epsilon:.5g}", "--error", f"{percent / 100:g}"]
+        shares = ["--words", found.rows[0].query, "--share", f"{written / words:.3g}"]
+        lengths = ["--words-per-text", f"{per_text:.4g}"]
+        show_line(command_line("plan", "--mechanism", MECHANISM, *asking, *shares, *lengths))
+
+
+def _planned_finding(title: str, found: Plan, guessed: float) -> str:
+    """Say how many texts it takes."""
+    error = numeral(f"{100 * found.error:g}")
+    if found.texts is None:
+        return say(
+            "No number of texts is enough to count {title} within {error} %.",
+            title=title,
+            error=error,
+        )
+    return say(
+        "Counting {title} within {error} % takes {texts} texts of {words} words, where {guessed} "
+        "of 100 content words can be guessed.",
+        title=title,
+        error=error,
+        texts=numeral(f"{float(at_most(found.texts, 3)):,.0f}"),
+        words=numeral(number(found.words_per_text)),
+        guessed=numeral(f"{100 * guessed:g}"),
     )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,21 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.trade.ground import GUESSED
 from dpcore.crowd.bundled import CROWDS, crowd
+from dpcore.crowd.planner import plan
+from dpcore.crowd.queries import Queries, of_lists, of_words
 from dpcore.crowd.shown import (
     against_the_rest,
     compare_words,
     content_words,
     draw_release,
+    drawn_counts,
     k_ary,
     true_difference,
 )
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_least, at_most
 from dpcore.papers.lesson import TOGETHER_TEXTS, together
 from dpcore.papers.ours.tradeoff import recorded_curves
 from pages.crowd import scene
@@ -43,7 +48,8 @@ def engine(name: str, leakage: float, texts: int, group: int = 0, every: bool = 
     counts, epsilon = crowd(name, lexicon), recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
     assert epsilon is not None
     law, p, q = k_ary(create("k-ary", lexicon), epsilon)
-    outputs = against_the_rest(draw_release(counts, law, texts, 2024, f"{leakage:g}"), group)
+    _, drawn = draw_release(counts, law, texts, 2024, f"{leakage:g}")
+    outputs = against_the_rest(drawn, group)
     among = None if every else content_words(lexicon)
     share = texts / int(counts.texts.sum())
     return compare_words(outputs, p, q, share, among), true_difference(counts, group), lexicon
@@ -198,7 +204,12 @@ def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("state", "runs"),
-    [({}, False), ({"part": "In numbers"}, True), ({"taking": True}, True)],
+    [
+        ({}, False),
+        ({"part": "Privacy of one person"}, False),
+        *(({"part": part}, True) for part in ("In numbers", "Count a word", "How many texts?")),
+        ({"taking": True}, True),
+    ],
 )
 def test_below_runs_what_shows_the_place_of_the_dials(
     monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
@@ -212,6 +223,83 @@ def test_below_runs_what_shows_the_place_of_the_dials(
     assert (scene.VIEWS in among) == runs
     scene._rested("texts", (100, 300, 555), 2)
     assert state["crowd_texts"] == "all"
+
+
+def counted(leakage: float, query: Queries, name: str = "imdb") -> list[dict[str, Any]]:
+    lexicon = load(None)
+    epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
+    assert epsilon is not None
+    texts = crowd(name, lexicon)
+    sizes = (*SIZES, int(texts.texts.sum()))
+    response = create("k-ary", lexicon)
+    return drawn_counts(response, texts, query, epsilon, sizes, 2024, f"{leakage:g}")
+
+
+def plotted(test: AppTest) -> dict[str, Any]:
+    (figure,) = test.get("plotly_chart")
+    found: dict[str, Any] = json.loads(figure.proto.spec)
+    return found
+
+
+def test_a_word_is_counted_in_more_and_more_texts_as_by_the_engine() -> None:
+    test = open_link("crowd", part="Count a word", count="worst", guessed="20", texts="3000")
+    rows = counted(0.2, of_words(load(None), ["worst"]))
+    here = {row["group"]: row for row in rows if row["texts"] == 3_000}
+    low, high, truth = (
+        1_000 * here["praise"][name] / here["praise"]["words"] for name in ("low", "high", "truth")
+    )
+    said = shown_text(test)
+    sentence = f"of 1,000 words in praise, {at_least(low, 3)} to {at_most(high, 3)} are “worst”."
+    assert f"3,000 texts: {sentence} The truth is {truth:.3g}." in said
+    marks = [trace for trace in plotted(test)["data"] if trace["name"] == "blame"]
+    own = [row for row in rows if row["group"] == "blame"]
+    ends = [1_000 * row["high"] / row["words"] for row in own]
+    drawn = [y + up for y, up in zip(marks[0]["y"], marks[0]["error_y"]["array"], strict=True)]
+    assert drawn == pytest.approx(ends)
+
+
+def test_a_list_is_counted_and_enters_no_link() -> None:
+    test = open_link("crowd", part="Count a word", counted="A list", guessed="50", texts="all")
+    test.text_area(key="crowd_list").set_value("Worst, awful;worst xyzzy\n<b>").run()
+    query = of_lists(load(None), {"A list": ["worst", "awful"]})
+    (row, _) = [row for row in counted(0.5, query) if row["texts"] == 49_582]
+    said = shown_text(test)
+    assert "2 of 5 words are not in the vocabulary and are left out." in said
+    assert f"The truth is {1_000 * row['truth'] / row['words']:.3g}." in said
+    assert "are words on the list" in said
+    assert not {"xyzzy", "awful", "worst"} & set(str(test.query_params).lower().split())
+    assert "awful" not in str(test.query_params)
+    test.text_area(key="crowd_list").set_value("xyzzy").run()
+    assert "Type a word of the vocabulary" in shown_text(test)
+
+
+def test_a_kind_is_counted_in_every_group() -> None:
+    link = {"counted": "A kind", "kind": "noun.food", "crowd": "agnews"}
+    test = open_link("crowd", part="Count a word", **link)
+    assert "words of the kind noun.food" in shown_text(test)
+    names = [trace["name"] for trace in plotted(test)["data"]]
+    assert names == ["world", "truth", "sports", "truth", "business", "truth",
+                     "science and technology", "truth"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "texts"), [("10", "12,000"), ("nonsense", "12,000")])
+def test_the_planner_says_how_many_texts_it_takes(error: str, texts: str) -> None:
+    said = shown_text(open_link("crowd", part="How many texts?", error=error))
+    assert f"Counting “great” within 10 % takes {texts} texts of 219 words" in said
+    lexicon, counts = load(None), crowd("imdb", load(None))
+    epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, 0.1)
+    words = int(counts.words.sum())
+    planned = plan(
+        create("k-ary", lexicon),
+        error=0.1,
+        epsilon=epsilon,
+        words="great",
+        share=int(counts.counts[:, lexicon.index("great")].sum()) / words,
+        words_per_text=words / int(counts.texts.sum()),
+    )
+    assert planned.texts is not None
+    assert 11_900 < planned.texts <= 12_000
+    assert "python -m dpcore plan --mechanism k-ary" in said
 
 
 def test_start_and_the_lesson_say_what_the_page_opens_with() -> None:
