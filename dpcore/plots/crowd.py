@@ -10,6 +10,7 @@ from dpcore.plots.style import (
     BLUE,
     GREEN,
     GREY,
+    NAMED,
     PURPLE,
     VERMILION,
     Caption,
@@ -28,7 +29,7 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, GREY)
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _PERCENTS = (1, 2, 5, 10, 20, 50, 100, 1000)
 _MARKS = ("circle", "diamond", "square", "triangle-up", "cross")
-_ROW, _EDGE = 26, 110  # pixels of a row, and of what is above and below
+_ROW, _EDGE, _NAMES = 26, 110, 40  # pixels of a row, of what is above and below, and of names
 _MOST = 40  # rows of a figure
 
 
@@ -43,7 +44,9 @@ def dots(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
 
     queries = list(dict.fromkeys(str(row["query"]) for row in rows))[:_MOST]
     groups = list(dict.fromkeys(str(row["group"]) for row in rows))
-    figure = go.Figure(layout=base_layout(height=_EDGE + _ROW * len(queries)))
+    named = len(groups) > 1 or any("truth" in row for row in rows)
+    height = _EDGE + _ROW * len(queries) + (_NAMES if named else 0)
+    figure = go.Figure(layout=base_layout(height=height, **(NAMED if named else {})))
     for number, group in enumerate(groups):
         own = [row for row in rows if row["group"] == group and row["query"] in queries]
         middle = [_middle(row) for row in own]
@@ -124,7 +127,7 @@ def volcano(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     """
     import plotly.graph_objects as go
 
-    figure = go.Figure(layout=base_layout(height=460))
+    figure = go.Figure(layout=base_layout(height=460, **NAMED))
     for differs, colour, mark, name in (
         (True, BLUE, "circle", "differ"),
         (False, GREY, "circle-open", "not told apart"),
@@ -198,7 +201,7 @@ def counts_by_texts(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     """
     import plotly.graph_objects as go
 
-    figure = go.Figure(layout=base_layout(height=380))
+    figure = go.Figure(layout=base_layout(height=420, **NAMED))
     groups = list(dict.fromkeys(str(row["group"]) for row in rows))
     for number, group in enumerate(groups):
         own = [row for row in rows if row["group"] == group]
@@ -238,8 +241,13 @@ def counts_by_texts(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
             marker={"color": colour, "symbol": "circle-open", "size": 15},
             hovertemplate="%{y:.3f} of 1,000 words",
         )
-    figure.update_xaxes(axis("number of texts", type="log", dtick=1))
-    figure.update_yaxes(axis("of 1,000 words", rangemode="tozero"))
+    figure.update_xaxes(axis("number of texts", type="log", **_decades(x[0], x[-1])))
+    # Where little is known bars are long: they may leave the frame, so that the others are seen.
+    tops = [1000.0 * row["high"] / row["words"] for row in rows]
+    truths = [1000.0 * row["truth"] / row["words"] for row in rows]
+    narrowest = min(top - true for top, true in zip(tops, truths, strict=True))
+    frame = min(max(tops), max(4.0 * max(truths), 10.0 * narrowest))
+    figure.update_yaxes(axis("of 1,000 words", range=(0.0, 1.05 * frame)))
     return figure
 
 
@@ -272,8 +280,17 @@ def errors_by_texts(plan: Plan, texts: Sequence[float]) -> go.Figure:
         marker={"color": GREY, "symbol": "circle-open", "size": 13},
         hovertemplate="%{x:,.0f} texts: %{y:.3g} %",
     )
-    figure.update_xaxes(axis("number of texts", type="log", dtick=1))
+    figure.update_xaxes(axis("number of texts", type="log", **_decades(texts[0], texts[-1])))
     figure.update_yaxes(
         axis("error, ±% of the count", type="log", tickvals=_PERCENTS, range=(-0.1, 3.1))
     )
     return figure
+
+
+def _decades(low: float, high: float) -> dict[str, Any]:
+    """Return ticks at the powers of ten, as whole numbers."""
+    powers = range(math.ceil(math.log10(low) - 0.1), math.floor(math.log10(high)) + 1)
+    return {
+        "tickvals": [10**power for power in powers],
+        "ticktext": [f"{10**power:,}" for power in powers],
+    }

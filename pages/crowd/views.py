@@ -220,8 +220,8 @@ def _count_view(scene: CrowdScene) -> None:
     )
     how = say(
         "k-ary response at the leakage of the dial. Bars: intervals of 95 %, each by itself, for "
-        "these very texts. Rings: how often it was written there. Every number of texts has texts "
-        "and noise of its own."
+        "these very texts; long ones may leave the picture. Rings: how often it was written there. "
+        "Every number of texts has texts and noise of its own."
     )
     caption = Caption(_counted_finding(title, own), how)
     show_figure(counts_by_texts(spoken), caption, pd.DataFrame(spoken), "crowd_counted")

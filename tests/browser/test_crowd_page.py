@@ -129,7 +129,7 @@ def test_german_is_german(app_url: str, page: Page) -> None:
         expect(page.locator(".crowd svg")).to_contain_text(word)
 
 
-@pytest.mark.parametrize("name", ["SVG", "PNG"])
+@pytest.mark.parametrize("name", ["SVG", pytest.param("PNG", marks=pytest.mark.full)])
 def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
     opened(page, f"{app_url}/crowd")
     page.get_by_text("Take it with you").click()

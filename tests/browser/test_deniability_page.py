@@ -25,6 +25,7 @@ def own_faults(watch: Watch) -> list[str]:
     return [entry for entry in watch.bad_responses if "/deniability/_stcore/" not in entry]
 
 
+@pytest.mark.full
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     fresh_server: Server, new_page: NewPage
 ) -> None:
@@ -119,7 +120,7 @@ def test_a_turn_of_the_dial_by_keyboard_moves_the_mark_and_the_link_and_no_curve
     assert page.evaluate("window.__drawn") == 0
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.full)])
 def test_the_mark_lies_on_the_axes_of_the_figure(
     app_url: str, new_page: NewPage, width: int
 ) -> None:
@@ -192,6 +193,7 @@ def test_a_long_measurement_can_be_stopped_and_keeps_what_is_there(
     assert not watch.page_errors
 
 
+@pytest.mark.full
 def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page(**PHONE)
     open_curves(page, f"{app_url}/deniability?{FEW}")

@@ -130,7 +130,7 @@ SHOWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("spoken_in", ["en", "de"])
+@pytest.mark.parametrize("spoken_in", [pytest.param("en", marks=pytest.mark.full), "de"])
 def test_a_browser_that_translates_freezes_no_number(
     app_url: str, page: Page, spoken_in: str
 ) -> None:

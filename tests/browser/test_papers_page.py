@@ -131,6 +131,7 @@ def test_the_leaderboard_changes_its_sense_and_shows_the_line(
     watch.assert_clean()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("view", "scheme", "options"),
     by_turns([("board",), ("line",)], [("light", {}), ("dark", PHONE)]),
@@ -148,6 +149,7 @@ def test_the_leaderboard_is_accessible_and_fits(
     assert not watch.page_errors
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("view", "scheme", "options"),
     by_turns(

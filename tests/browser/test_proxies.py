@@ -42,7 +42,11 @@ async def _first_visit(url: str) -> None:
         await person.open("rewrite")
 
 
-@pytest.fixture(scope="module", params=[proxies.caddy, proxies.nginx], ids=["caddy", "nginx"])
+@pytest.fixture(
+    scope="module",
+    params=[proxies.nginx, pytest.param(proxies.caddy, marks=pytest.mark.full)],
+    ids=["nginx", "caddy"],
+)
 def proxy(
     request: pytest.FixtureRequest, servers: list[Server], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:

@@ -86,11 +86,11 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
     ("address", "name"),
     [
         ("deniability?" + FEW, "nw_metric"),
-        ("attacker", "odds"),
-        ("papers?claim=adept-published", "adept_geometry"),
         *(
             pytest.param(*each, marks=pytest.mark.full)
             for each in (
+                ("attacker", "odds"),
+                ("papers?claim=adept-published", "adept_geometry"),
                 ("papers?experiment=teaching-corpus", "teaching-corpus_accuracy_metric"),
                 ("robustness", "digits_accuracy"),
                 (f"?view={quote('One word: strip and odds')}", "epsilon-strip"),

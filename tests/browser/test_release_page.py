@@ -204,6 +204,7 @@ def test_an_old_link_leads_on(app_url: str, new_page: NewPage) -> None:
     assert not watch.page_errors
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("scheme", "options"), [("light", {}), ("dark", PHONE)])
 def test_it_is_accessible_and_fits(
     app_url: str, new_page: NewPage, scheme: str, options: dict[str, Any]

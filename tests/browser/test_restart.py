@@ -27,7 +27,9 @@ def seen(page: Page) -> tuple[str, list[str]]:
     return slider.get_attribute("aria-valuetext") or "", words.all_inner_texts()
 
 
-@pytest.mark.parametrize("link", ["/rewrite?eps_metric=7&seed=4", "/papers"])
+@pytest.mark.parametrize(
+    "link", ["/rewrite?eps_metric=7&seed=4", pytest.param("/papers", marks=pytest.mark.full)]
+)
 def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
     new_page: Callable[..., tuple[Page, Watch]], tmp_path: Path, link: str
 ) -> None:

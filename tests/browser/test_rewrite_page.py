@@ -80,6 +80,7 @@ def write_text(page: Page, text: str) -> None:
     wait_idle(page)
 
 
+@pytest.mark.full
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     fresh_server: Server, new_page: NewPage
 ) -> None:
@@ -201,6 +202,7 @@ def test_the_guarantee_stays_open_while_the_slider_moves(app_url: str, page: Pag
     expect(promise).to_contain_text("e^(14·d)")
 
 
+@pytest.mark.full
 def test_hostile_text_is_shown_as_it_stands(app_url: str, page: Page) -> None:
     text = (
         "<img src=x onerror=document.title='caught'> is <b>bold</b> "
@@ -259,10 +261,15 @@ def test_a_link_holds_the_text_only_if_asked(app_url: str, page: Page) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        "eps_metric=-5&eps_log=abc&eps_local=1e99",
-        "metric=nonsense&log=x&local=",
-        "seed=-1&draw=99999999999&place=999999&via=nobody",
         "preset=unheard&lexicon=../../etc/passwd&unknown=publish&case=x&view=none",
+        *(
+            pytest.param(bad, marks=pytest.mark.full)
+            for bad in (
+                "eps_metric=-5&eps_log=abc&eps_local=1e99",
+                "metric=nonsense&log=x&local=",
+                "seed=-1&draw=99999999999&place=999999&via=nobody",
+            )
+        ),
     ],
 )
 def test_a_broken_link_falls_back(app: Server, page: Page, bad: str) -> None:

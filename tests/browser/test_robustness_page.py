@@ -84,8 +84,6 @@ def test_a_typed_text_is_no_markup_and_no_part_of_the_address(
 
 
 VIEWS = {
-    "": "along the axis",
-    "digits_part=The+slides'+condition": "refuted",
     "robust_view=Words&words_part=One+text": "Smallest margin",
     "robust_view=Attack": "Read as",
     "robust_view=Training": "recorded",

@@ -49,7 +49,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     assert "Traceback" not in fresh_server.printed()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("scheme", "options"), by_turns([("light",), ("dark",)], [({},), (PHONE,)])
 )

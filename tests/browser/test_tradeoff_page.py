@@ -142,7 +142,7 @@ def test_the_dial_stays_in_sight(app_url: str, page: Page) -> None:
     assert 0 <= box["y"] < 200
 
 
-@pytest.mark.parametrize("name", ["SVG", "PNG"])
+@pytest.mark.parametrize("name", ["SVG", pytest.param("PNG", marks=pytest.mark.full)])
 def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
     opened(page, f"{app_url}/tradeoff")
     page.get_by_text("Take it with you").click()

@@ -97,7 +97,9 @@ def nearer(page: Page, times: int) -> None:
         page.get_by_role("button", name="Come nearer").click()
 
 
-@pytest.mark.parametrize(("scheme", "colours"), [("light", LIGHT), ("dark", DARK)])
+@pytest.mark.parametrize(
+    ("scheme", "colours"), [("light", LIGHT), pytest.param("dark", DARK, marks=pytest.mark.full)]
+)
 def test_webgl_draws_every_class_in_its_colour_and_nothing_is_amiss(
     app_url: str, new_page: NewPage, scheme: Any, colours: tuple[str, ...]
 ) -> None:

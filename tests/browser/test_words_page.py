@@ -47,6 +47,7 @@ def own_faults(watch: Watch) -> list[str]:
     return [entry for entry in watch.bad_responses if "/_stcore/" not in entry]
 
 
+@pytest.mark.full
 def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     fresh_server: Server, new_page: NewPage
 ) -> None:
@@ -170,6 +171,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     assert not watch.page_errors
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scope", ["&more=Curves", "&more=Map&scope=Whole+vocabulary"])
 def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scope: str) -> None:
     page, _ = new_page(**PHONE)
@@ -182,6 +184,7 @@ def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scop
     assert max(edges) <= 390
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bad", ["word=%3Cb%3E&other=qqzzyyxx", "projection=x&scope=y&radius=-3"])
 def test_a_broken_link_falls_back(app_url: str, new_page: NewPage, bad: str) -> None:
     page, watch = new_page()

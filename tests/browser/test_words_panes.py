@@ -20,7 +20,6 @@ from pages.shared.language import for_component
 from pages.words.bench import PairBench
 from pages.words.panes import PANES, pane_data
 from tests.browser.pages import (
-    SCHEMES,
     Watch,
     assert_accessible,
     by_turns,
@@ -334,7 +333,8 @@ def test_the_browser_rounds_a_bound_as_the_engine_does(new_page: NewPage) -> Non
     assert not watch.page_errors
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.full
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_panes_are_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_panes(page, f"{app_url}/words?outputs_of=madlib&{FEW}")

@@ -5,11 +5,12 @@ import pytest
 
 from dpcore.crowd.comparison import compare, trend_figure
 from dpcore.crowd.estimates import TEXTS, Estimates, OutputCounts
+from dpcore.crowd.planner import plan
 from dpcore.crowd.queries import of_indices
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.registry import create
-from dpcore.plots.crowd import dots, dots_caption
+from dpcore.plots.crowd import counts_by_texts, dots, dots_caption, errors_by_texts
 from tests.mechanisms.contract import SMALL
 
 N = len(SMALL)
@@ -78,3 +79,31 @@ def test_the_truth_is_a_ring_and_the_finding_says_how_many_intervals_hold_it(
     assert (
         dots_caption(unknown).finding == f"{len(rows) - 1} of {len(rows)} intervals hold the truth."
     )
+
+
+def test_groups_are_named_and_decades_are_whole_numbers(estimates: Estimates) -> None:
+    rows = [row.to_dict() | {"truth": 5.0} for row in estimates.rows if row.query == "w0"]
+    assert dots(rows).layout.showlegend
+    assert not dots(
+        [row for row in rows if row["group"] == "1" and row.pop("truth")]
+    ).layout.showlegend
+    sizes = (100, 3_000, 12_345)
+    grown = [row | {"texts": size, "truth": 5.0} for size in sizes for row in rows]
+    figure = counts_by_texts(grown)
+    assert figure.layout.xaxis.ticktext == ("100", "1,000", "10,000")
+    assert [trace.name for trace in figure.data if trace.showlegend is not False] == [
+        "1", "truth", "2", "&lt;b&gt;3",
+    ]  # fmt: skip
+    wide = [row | {"high": 4_000.0} if row["texts"] == 100 else row for row in grown]
+    assert counts_by_texts(wide).layout.yaxis.range[1] < 1_000
+
+
+def test_errors_fall_with_the_number_of_texts_and_meet_what_was_asked_for() -> None:
+    planned = plan(
+        create("k-ary", SMALL), error=0.1, epsilon=4.0, words=["w3"], share=0.01, stranger="equal"
+    )
+    assert planned.texts is not None
+    texts = [float(planned.texts), 4.0 * planned.texts]
+    figure = errors_by_texts(planned, texts)
+    assert list(figure.data[0].y) == pytest.approx([10.0, 5.0], rel=0.02)
+    assert figure.data[1].x == (planned.texts,)

@@ -98,7 +98,7 @@ def test_on_a_line_the_bounds_enclose_the_law(epsilon: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dimension", [1, 2, 5, 60, 300])
+@pytest.mark.parametrize("dimension", [1, 2, 5, 60, pytest.param(300, marks=pytest.mark.full)])
 def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
     lexicon, count = lexicons.cloud(40, dimension), 100_000
     bounds, drawn = radius_bounds(lexicon), radii(lexicon, rng(), count)
