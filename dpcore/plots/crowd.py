@@ -23,8 +23,6 @@ from dpcore.plots.style import (
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from dpcore.crowd.planner import Plan
-
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, GREY)
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _PERCENTS = (1, 2, 5, 10, 20, 50, 100, 1000)
@@ -251,30 +249,36 @@ def counts_by_texts(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
     return figure
 
 
-def errors_by_texts(plan: Plan, texts: Sequence[float]) -> go.Figure:
+def errors_by_texts(
+    texts: Sequence[float],
+    errors: Mapping[str, Sequence[float]],
+    wanted: float,
+    needed: Sequence[int | None],
+) -> go.Figure:
     """Draw how the error of each query falls with the number of texts.
 
     Args:
-        plan: from `dpcore.crowd.planner.plan`, of which `error` is marked.
         texts: numbers of texts, ascending.
+        errors: by query, the relative half width of its interval in each of them.
+        wanted: the error that is marked.
+        needed: number of texts for it, by query; None where no number is enough.
     """
     import plotly.graph_objects as go
 
     figure = go.Figure(layout=base_layout(height=380))
-    for number, (row, errors) in enumerate(
-        zip(plan.rows, plan.errors_in(texts).tolist(), strict=True)
-    ):
+    for number, (query, own) in enumerate(errors.items()):
         figure.add_scatter(
             x=list(texts),
-            y=[100.0 * error for error in errors],
+            y=[100.0 * error for error in own],
             mode="lines",
-            name=plain(row.query),
+            name=plain(query),
             line={"color": _COLOURS[number % 5], "dash": _DASHES[number % 5], "width": 2},
             hovertemplate="%{x:,.0f} texts: %{y:.3g} %",
         )
+    met = [number for number in needed if number is not None]
     figure.add_scatter(
-        x=[row.texts for row in plan.rows if row.texts is not None],
-        y=[100.0 * plan.error for row in plan.rows if row.texts is not None],
+        x=met,
+        y=[100.0 * wanted] * len(met),
         mode="markers",
         name="wanted",
         marker={"color": GREY, "symbol": "circle-open", "size": 13},

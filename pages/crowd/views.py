@@ -301,9 +301,10 @@ def _plan_view(scene: CrowdScene) -> None:
             all=len(scene.words),
         ),
     )
-    errors = 100 * found.errors_in(_TEXTS.tolist())[0]
-    table = pd.DataFrame({"texts": _TEXTS.round().astype(int), "error": errors})
-    show_figure(errors_by_texts(found, _TEXTS.tolist()), caption, table, "crowd_planned")
+    texts, errors = _TEXTS.tolist(), found.errors_in(_TEXTS.tolist())[0]
+    figure = errors_by_texts(texts, {title: errors.tolist()}, found.error, [found.texts])
+    table = pd.DataFrame({"texts": _TEXTS.round().astype(int), "error": 100 * errors})
+    show_figure(figure, caption, table, "crowd_planned")
     if title.startswith("“"):
         st.markdown(say("**The same from the shell**, with any mechanism that has an exact law:"))
         asking = ["--epsilon", f"{epsilon:.5g}", "--error", f"{percent / 100:g}"]

@@ -104,6 +104,7 @@ def test_errors_fall_with_the_number_of_texts_and_meet_what_was_asked_for() -> N
     )
     assert planned.texts is not None
     texts = [float(planned.texts), 4.0 * planned.texts]
-    figure = errors_by_texts(planned, texts)
+    errors = {"w3": planned.errors_in(texts)[0].tolist()}
+    figure = errors_by_texts(texts, errors, 0.1, [planned.texts])
     assert list(figure.data[0].y) == pytest.approx([10.0, 5.0], rel=0.02)
     assert figure.data[1].x == (planned.texts,)
