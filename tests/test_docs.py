@@ -45,8 +45,8 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
             assert cell.execution_count is None
 
 
-def test_there_are_three_notebooks() -> None:
-    assert len(NOTEBOOKS) == 3
+def test_there_are_four_notebooks() -> None:
+    assert len(NOTEBOOKS) == 4
 
 
 def test_the_reference_pages_build_without_a_warning(tmp_path: Path) -> None:
