@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -39,13 +39,10 @@ from dpcore.mechanisms.mechanism import Mechanism
 EXACT = 1e-6
 """Largest |P h − g| of a query that counts as undone: a millionth of a word for each word."""
 _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
-_PATIENCE = 12  # steps after which a solution ends that no longer gains
-_GAIN, _CLOSER = 1e-4, 0.1  # parts of its error, and of the largest |P h − g|, that are a gain
+_PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
 _ROUGH = 1e-4  # part of the residual that steps in single precision may leave
 _VERSION = 3  # of the solutions here: another one makes what is in the cache unknown
-_TOGETHER, _FEW_TOGETHER = 256, 32
-"""Queries that are solved together: some 200 MB for 25,000 words; few where a product is quick, so
-that one query does not wait for another."""
+_TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +131,7 @@ def undo(
     frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
     parts = [
         _undone(operator, part, frequency, expected, used, progress)
-        for part in queries.parts(_TOGETHER if operator.slow else _FEW_TOGETHER)
+        for part in queries.parts(_TOGETHER)
     ]
     estimators = _joined(queries, parts)
     if not quick and name is not None:
@@ -239,32 +236,36 @@ def _solve(
         steps = _least_squares(operator, targets, frequency, outputs, used, progress)
     best = np.zeros_like(targets)
     least = np.full(targets.shape[1], math.inf)
-    mark, far = least.copy(), least.copy()  # the error, and what was left, at the last gain
     since = np.zeros(targets.shape[1], dtype=np.int64)
-    ended = np.zeros(targets.shape[1], dtype=bool)
+    # Each query ends by itself, so that none waits for another.
+    active = np.arange(targets.shape[1])
     limit = _SLOW_STEPS if operator.slow else _STEPS
-    for step, (values, residual) in enumerate(steps, start=1):
+    values, residual = next(steps)
+    for step in range(1, limit + 1):
         # Half the width that an interval will have: two standard errors, and the bias.
         noise = np.sqrt(total * (outputs @ values**2))
         error = 2.0 * noise + total * (frequency @ np.abs(residual))
-        left = np.abs(residual).max(axis=0)
-        done = left <= 0.3 * EXACT
-        # Each for itself: what else is asked does not change an answer.
-        better = ((error < least * (1.0 - 1e-9)) | done) & ~ended
-        best[:, better] = values[:, better]
-        least = np.where(better, error, least)
-        gained = (error < mark * (1.0 - _GAIN)) | (left < far * (1.0 - _CLOSER))
-        mark, far = np.where(gained, error, mark), np.where(gained, left, far)
-        since = np.where(gained, 0, since + 1)
-        ended |= done | (since >= _PATIENCE)
+        done = np.abs(residual).max(axis=0) <= 0.3 * EXACT
+        better = (error < least[active] * (1.0 - 1e-9)) | done
+        best[:, active[better]] = values[:, better]
+        least[active] = np.where(better, error, least[active])
+        since[active] = np.where(better, 0, since[active] + 1)
+        goes_on = ~done & (since[active] < _PATIENCE)
         progress("undoing the noise", step, limit)
-        if step >= limit or ended.all():
+        if step == limit or not goes_on.any():
             break
+        active = active[goes_on]
+        values, residual = steps.send(goes_on)
     return best
 
 
-Steps = Iterator[tuple[FloatArray, FloatArray]]
-"""Yields h and P h − g after each step, shape (n, m) each."""
+Steps = Generator[tuple[FloatArray, FloatArray], BoolArray | None]
+"""Yields h and P h − g after each step, shape (n, m) each; is told which columns go on."""
+
+
+def _going_on(keep: BoolArray | None, *columns: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the columns that go on, of arrays of shape (n, m) or (m,)."""
+    return columns if keep is None or keep.all() else tuple(each[..., keep] for each in columns)
 
 
 def residual_steps(
@@ -292,7 +293,10 @@ def residual_steps(
             alpha = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
             x += alpha * p
             r -= alpha * along
-            yield x / weights, r / scale
+            keep = yield x / weights, r / scale
+            x, r, p, along, power, targets, goal = _going_on(
+                keep, x, r, p, along, power, targets, goal
+            )
             if np.all(np.abs(r / scale).max(axis=0) <= goal):
                 break
             applied = product(r)
@@ -304,7 +308,8 @@ def residual_steps(
             along *= beta
             along += applied
         left = (targets - operator.times(x / weights, progress)) * mask
-        yield x / weights, left
+        keep = yield x / weights, left
+        x, left, targets = _going_on(keep, x, left, targets)
 
 
 def _least_squares(
@@ -332,7 +337,8 @@ def _least_squares(
         r -= alpha * along
         with np.errstate(divide="ignore", invalid="ignore"):
             residual = np.where(rows > 0, r / rows, 0.0)
-        yield unit * u, residual
+        keep = yield unit * u, residual
+        u, r, p, power = _going_on(keep, u, r, p, power)
         s = unit * operator.transposed(r * rows, progress)
         new = np.einsum("ij,ij->j", s, s)
         p *= np.divide(new, power, out=np.zeros_like(power), where=power > 0)

@@ -192,3 +192,16 @@ def test_a_dense_operator_is_the_plain_twin() -> None:
     operator, twin = operator_of(mechanism, 2.0), DenseOperator(mechanism, 2.0)
     values = np.eye(len(SMALL))
     np.testing.assert_allclose(operator.times(values), twin.times(values), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "settings"), [("neighbour-response", {"k": 3}), ("tem", {})])
+def test_what_else_is_asked_does_not_change_an_answer(
+    name: str, settings: dict[str, object]
+) -> None:
+    mechanism = create(name, SMALL, settings)
+    epsilon = typical(mechanism)
+    together = undo(mechanism, epsilon, of_indices(SMALL, np.arange(6)), TOTAL)
+    for word in range(6):
+        alone = undo(mechanism, epsilon, of_indices(SMALL, np.array([word])), TOTAL)
+        np.testing.assert_allclose(alone.values[:, 0], together.values[:, word], atol=1e-6)
+        assert alone.worst[0] == pytest.approx(together.worst[word], abs=1e-6)
