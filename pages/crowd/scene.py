@@ -69,11 +69,7 @@ VIEWS = "crowd_views"
 """Fragment that shows numbers at the dials."""
 OPEN_VIEW = "part"
 """Key of the open view."""
-AT_THE_DIALS, COUNTED, PLANNED = (
-    later("In numbers"),
-    later("Count a word"),
-    later("How many texts?"),
-)
+AT_THE_DIALS, COUNTED = later("In numbers"), later("Count a word")
 """Views whose numbers are those at the dials."""
 MECHANISM = "k-ary"
 
@@ -369,7 +365,7 @@ def _step(name: str, values: Sequence[float]) -> int:
 
 def _rested(name: str, values: Sequence[float], step: int) -> None:
     st.session_state[f"crowd_{name}"] = _write(name, values, step)
-    follows = st.session_state.get(OPEN_VIEW) in {AT_THE_DIALS, COUNTED, PLANNED}
+    follows = st.session_state.get(OPEN_VIEW) in {AT_THE_DIALS, COUNTED}
     if follows or drawer_is_open():
         run_parts(VIEWS)
 

@@ -23,7 +23,6 @@ from pages.crowd.scene import (
     MECHANISM,
     NAMES,
     OPEN_VIEW,
-    PLANNED,
     VIEWS,
     CrowdScene,
     response,
@@ -59,8 +58,6 @@ def _views(scene: CrowdScene) -> None:
         later("How is this computed?"): lambda: _computed_view(scene),
         AT_THE_DIALS: lambda: _numbers_view(scene),
         COUNTED: lambda: _count_view(scene),
-        PLANNED: lambda: _plan_view(scene),
-        later("Privacy of one person"): _one_view,
     }
     tabs(kinds, OPEN_VIEW)
     take_it_with_you(lambda: _takeaway(scene))
@@ -225,6 +222,8 @@ def _count_view(scene: CrowdScene) -> None:
     )
     caption = Caption(_counted_finding(title, own), how)
     show_figure(counts_by_texts(spoken), caption, pd.DataFrame(spoken), "crowd_counted")
+    st.subheader(say("How many texts?"), anchor=False)
+    _planned(scene, title, query)
 
 
 def _counted_finding(title: str, row: dict[str, Any]) -> str:
@@ -252,11 +251,7 @@ def _counted_finding(title: str, row: dict[str, Any]) -> str:
     )
 
 
-def _plan_view(scene: CrowdScene) -> None:
-    asked = _asked(scene.words)
-    if asked is None:
-        return
-    title, query = asked
+def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
     percent = steps(
         say("Error, ±% of the count"),
         _ERRORS,
@@ -367,9 +362,11 @@ def _computed_view(scene: CrowdScene) -> None:
     show_line(
         command_line(*"count private.csv --record private.csv.run.json --by label --top 20".split())
     )
+    _about_one()
 
 
-def _one_view() -> None:
+def _about_one() -> None:
+    st.subheader(say("Privacy of one person"), anchor=False)
     st.markdown(
         say(
             "**It costs no ε.** Everything here is computed from texts that are private already. "

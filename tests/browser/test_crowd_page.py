@@ -109,7 +109,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     opened(page, f"{app_url}/crowd?crowd=agnews&guessed=33")
     assert_accessible(page)
-    for view in ("In numbers", "Privacy of one person"):
+    for view in ("In numbers", "Count a word"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)

@@ -32,12 +32,7 @@ VIEWS = {
     "rewrite": ("One word: strip and odds", "100 draws"),
     "tradeoff?part=Take+it+with+you": ("What the axes mean", "How is this computed?"),
     "tradeoff?learned=auc&level=20": (),
-    "crowd?part=In+numbers": (
-        "Count a word",
-        "How many texts?",
-        "Privacy of one person",
-        "How is this computed?",
-    ),
+    "crowd?part=In+numbers": ("Count a word", "How is this computed?"),
     "crowd?crowd=agnews&group=1&guessed=33&texts=all": (),
     "lesson?step=names&explain=true&large=true": (),
     "lesson?step=draw": (),
