@@ -49,6 +49,7 @@ def test_there_are_four_notebooks() -> None:
     assert len(NOTEBOOKS) == 4
 
 
+@pytest.mark.slow
 def test_the_reference_pages_build_without_a_warning(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
     assert spec is not None

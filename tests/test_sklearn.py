@@ -323,6 +323,7 @@ def test_a_mechanism_is_one(mechanism: Any) -> None:
             door()
 
 
+@pytest.mark.slow
 def test_a_classifier_of_clean_texts_learns_from_private_ones() -> None:
     texts = ["good film good", "bad film bad"] * 400
     labels = np.array(["praise", "blame"] * 400)

@@ -124,6 +124,7 @@ def test_two_claims_after_one_another_and_a_step_of_the_lesson(
     assert not watch.page_errors
 
 
+@pytest.mark.slow
 def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
     open_page(page, f"{app_url}/?metric=tem&log=&local=&eps_metric=5&preset=letter&seed=7")
@@ -155,6 +156,7 @@ def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
     assert not watch.page_errors
 
 
+@pytest.mark.slow
 def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
     open_page(page, app_url)
     sentence(page)

@@ -58,6 +58,7 @@ def test_mechanisms_are_kept_while_one_walks_and_in_the_link(
     assert not watch.page_errors
 
 
+@pytest.mark.slow
 def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
     app_url: str, new_page: NewPage
 ) -> None:

@@ -50,6 +50,7 @@ def promised(command: str) -> set[str]:
     return set(re.sub(r" \[\{.*?\}\]", "", row).split(", "))
 
 
+@pytest.mark.slow
 def test_it_is_trained_and_writes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, texts: Path, vectors: str
 ) -> None:

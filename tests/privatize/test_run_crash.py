@@ -19,6 +19,7 @@ CASES: list[tuple[str, ...]] = [
 CASES.append(("txt", "1", "release"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

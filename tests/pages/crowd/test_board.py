@@ -117,6 +117,7 @@ def test_private_texts_are_ours_and_nothing_of_the_corpora(first: AppTest) -> No
         assert not set(texts) & set(data["written"])
 
 
+@pytest.mark.slow
 def test_a_group_of_several_is_compared_with_the_rest() -> None:
     test = open_link("crowd", crowd="agnews", group="1", guessed="33", texts="all")
     data = board(test)
@@ -273,6 +274,7 @@ def test_a_list_is_counted_and_enters_no_link() -> None:
     assert "Type a word of the vocabulary" in shown_text(test)
 
 
+@pytest.mark.slow
 def test_a_kind_is_counted_in_every_group() -> None:
     link = {"counted": "A kind", "kind": "noun.food", "crowd": "agnews"}
     test = open_link("crowd", part="Count a word", **link)

@@ -85,6 +85,7 @@ def test_what_is_measured_in_advance_is_what_a_first_view_takes(
     assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_what_is_there_and_goes_on(opened: Callable[..., AppTest]) -> None:
     test = opened(curve_metric=["tem"], curve_log=[], curve_local=[], sample=20)
     measured = test.session_state["denying_held"]

@@ -40,6 +40,7 @@ def with_curves() -> str:
     return next(n for n in NAMES if n in {"teaching-corpus", USUAL})
 
 
+@pytest.mark.slow
 def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "start_run", lambda *_: pytest.fail("a run was started"))
     test = opened()
