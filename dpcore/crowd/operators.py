@@ -107,10 +107,11 @@ class SparseOperator(Operator):
         """Return h = (g − q·Σh)/(p − q) of k-ary response, with Σh from the sum over the words."""
         if self._response is None:
             return None
-        kept, other = self._response
+        excess, q = self._response
         mask = used[:, None]
-        sums = (targets * mask).sum(axis=0) / (kept + other * used.sum())
-        return np.asarray((targets - other * sums) / kept * mask)
+        # Summed over the words in use, P h = g is (p − q + q·|used|)·Σh = Σg.
+        sums = (targets * mask).sum(axis=0) / (excess + q * used.sum())
+        return np.asarray((targets - q * sums) / excess * mask)
 
     def stays(self) -> FloatArray:
         """Return P(w | w)."""
@@ -314,7 +315,7 @@ def response_of(mechanism: Mechanism, epsilon: float) -> tuple[float, float] | N
 def _response(law: SparseLaw) -> tuple[float, float] | None:
     if law.words.size != law.base.size or not np.array_equal(law.words, law.outputs):
         return None
-    if np.ptp(law.base) > 0 or np.ptp(law.excess) > 0:
+    if np.ptp(law.base) > 0 or np.ptp(law.excess) > 0 or not law.excess[0] > 0:
         return None
     return float(law.excess[0]), float(law.base[0])
 

@@ -378,12 +378,10 @@ def drawn_counts(
         written, outputs = draw_release(crowd, law, size, seed, *key)
         texts = np.rint(crowd.texts * (size / crowd.texts.sum())).astype(np.int64)
         observed = OutputCounts(crowd.groups, np.maximum(texts, LEAST_TEXTS), outputs)
-        found = Estimates(
-            mechanism.short, epsilon, TEXTS, LEVEL, False, observed, estimators
-        )  # fmt: skip
+        estimates = Estimates(mechanism.short, epsilon, TEXTS, LEVEL, False, observed, estimators)
         truth = (written @ matrix).T.ravel()
         rows += [
             {"texts": size, **row.to_dict(), "truth": float(true)}
-            for row, true in zip(found.rows, truth, strict=True)
+            for row, true in zip(estimates.rows, truth, strict=True)
         ]
     return rows

@@ -141,8 +141,8 @@ def _asked_word(words: Lexicon) -> tuple[str, Queries]:
     word = st.session_state.get(_ASKED, st.query_params.get(_ASKED, _OFFERED[0]))
     word = word if word in words else _OFFERED[0]
 
-    def take(chosen: str) -> None:
-        st.session_state[_ASKED] = chosen
+    def take(new_word: str) -> None:
+        st.session_state[_ASKED] = new_word
 
     choose_word(
         say("Word"),
@@ -173,19 +173,19 @@ def _asked_list(words: Lexicon) -> tuple[str, Queries] | None:
         ),
     )
     names = [name for name in _BETWEEN.split(typed or "") if name]
-    known = [form for form in (spelled(name, words) for name in names) if form is not None]
-    if len(known) < len(names):
+    in_lexicon = [form for form in (spelled(name, words) for name in names) if form is not None]
+    if len(in_lexicon) < len(names):
         st.text(
             say(
                 "{count} of {all} words are not in the vocabulary and are left out.",
-                count=len(names) - len(known),
+                count=len(names) - len(in_lexicon),
                 all=len(names),
             )
         )
-    if not known:
+    if not in_lexicon:
         inform(say("Type a word of the vocabulary to count."))
         return None
-    return say("words on the list"), of_lists(words, {_LIST: known})
+    return say("words on the list"), of_lists(words, {_LIST: in_lexicon})
 
 
 def _count_view(scene: CrowdScene) -> None:
@@ -252,6 +252,7 @@ def _counted_finding(title: str, row: dict[str, Any]) -> str:
 
 
 def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
+    """Draw how many texts a count takes for the chosen error."""
     percent = steps(
         say("Error, ±% of the count"),
         _ERRORS,
@@ -261,22 +262,22 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
         width=320,
     )
     (leakage, step), crowd = scene.at, scene.choices.crowd
-    written = float(crowd.counts.sum(axis=0) @ query.matrix()[:, 0])
-    if not written:
+    occurrences = float(crowd.counts.sum(axis=0) @ query.matrix()[:, 0])
+    if not occurrences:
         inform(say("It was never written in these texts: choose something else to count."))
         return
     words, epsilon = float(crowd.words.sum()), scene.epsilons[leakage]
     per_text = words / float(crowd.texts.sum())
-    found = plan(
+    planned = plan(
         response(scene.words),
         error=percent / 100,
         epsilon=epsilon,
         words=query,
-        share=written / words,
+        share=occurrences / words,
         words_per_text=per_text,
     )
     size = scene.choices.sizes[step]
-    there = countable_words(
+    countable = countable_words(
         response(scene.words),
         texts=size,
         error=percent / 100,
@@ -284,34 +285,34 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
         words_per_text=per_text,
     )
     caption = Caption(
-        _planned_finding(title, found, LEAKAGES[leakage]),
+        _planned_finding(title, planned, LEAKAGES[leakage]),
         say(
             "k-ary response at the leakage of the dial, texts as long as these ({words} words), "
-            "the share of all their words that {title} has. With {texts:,} texts {count:,} of the "
-            "{all:,} words of the vocabulary are common enough in English for this error.",
+            "{title} as common as in them. Ring: the chosen error. With {texts:,} texts {count:,} "
+            "of the {all:,} words of the vocabulary are common enough in English for it.",
             words=numeral(number(per_text)),
             title=title,
             texts=size,
-            count=there.words,
+            count=countable.words,
             all=len(scene.words),
         ),
     )
-    texts, errors = _TEXTS.tolist(), found.errors_in(_TEXTS.tolist())[0]
-    figure = errors_by_texts(texts, {title: errors.tolist()}, found.error, [found.texts])
+    texts, errors = _TEXTS.tolist(), planned.errors_in(_TEXTS.tolist())[0]
+    figure = errors_by_texts(texts, {title: errors.tolist()}, planned.error, [planned.texts])
     table = pd.DataFrame({"texts": _TEXTS.round().astype(int), "error": 100 * errors})
     show_figure(figure, caption, table, "crowd_planned")
     if title.startswith("“"):
         st.markdown(say("**The same from the shell**, with any mechanism that has an exact law:"))
         asking = ["--epsilon", f"{epsilon:.5g}", "--error", f"{percent / 100:g}"]
-        shares = ["--words", found.rows[0].query, "--share", f"{written / words:.3g}"]
+        shares = ["--words", planned.rows[0].query, "--share", f"{occurrences / words:.3g}"]
         lengths = ["--words-per-text", f"{per_text:.4g}"]
         show_line(command_line("plan", "--mechanism", MECHANISM, *asking, *shares, *lengths))
 
 
-def _planned_finding(title: str, found: Plan, guessed: float) -> str:
+def _planned_finding(title: str, planned: Plan, guessed: float) -> str:
     """Say how many texts it takes."""
-    error = numeral(f"{100 * found.error:g}")
-    if found.texts is None:
+    error = numeral(f"{100 * planned.error:g}")
+    if planned.texts is None:
         return say(
             "No number of texts is enough to count {title} within {error} %.",
             title=title,
@@ -322,8 +323,8 @@ def _planned_finding(title: str, found: Plan, guessed: float) -> str:
         "of 100 content words can be guessed.",
         title=title,
         error=error,
-        texts=numeral(f"{float(at_most(found.texts, 3)):,.0f}"),
-        words=numeral(number(found.words_per_text)),
+        texts=numeral(f"{float(at_most(planned.texts, 3)):,.0f}"),
+        words=numeral(number(planned.words_per_text)),
         guessed=numeral(f"{100 * guessed:g}"),
     )
 

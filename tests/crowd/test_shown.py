@@ -224,12 +224,12 @@ def test_queries_are_counted_in_what_was_drawn() -> None:
         assert row["truth"] == written[group, places].sum()
         assert row["words"] == total
         assert row["method"] == "unbiased"
-    held = [
+    holds_truth = [
         row["low"] <= row["truth"] <= row["high"]
         for seed in range(40)
         for row in drawn_counts(mechanism, TOY, asked, EPSILON, (50,), seed)
     ]
     # 240 intervals of 95 %: fewer than 214 hold once in a million tests.
-    assert sum(held) >= 214
+    assert sum(holds_truth) >= 214
     with pytest.raises(ParameterError, match="k-ary"):
         drawn_counts(create("tem", SMALL), TOY, asked, EPSILON, (50,), 7)

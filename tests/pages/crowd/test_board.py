@@ -48,8 +48,8 @@ def engine(name: str, leakage: float, texts: int, group: int = 0, every: bool = 
     counts, epsilon = crowd(name, lexicon), recorded_curves()["k-ary"].epsilon_at(GUESSED, leakage)
     assert epsilon is not None
     law, p, q = k_ary(create("k-ary", lexicon), epsilon)
-    _, drawn = draw_release(counts, law, texts, 2024, f"{leakage:g}")
-    outputs = against_the_rest(drawn, group)
+    _, every_group = draw_release(counts, law, texts, 2024, f"{leakage:g}")
+    outputs = against_the_rest(every_group, group)
     among = None if every else content_words(lexicon)
     share = texts / int(counts.texts.sum())
     return compare_words(outputs, p, q, share, among), true_difference(counts, group), lexicon
@@ -238,8 +238,8 @@ def counted(leakage: float, query: Queries, name: str = "imdb") -> list[dict[str
 
 def plotted(test: AppTest) -> dict[str, Any]:
     figure, _ = test.get("plotly_chart")
-    found: dict[str, Any] = json.loads(figure.proto.spec)
-    return found
+    spec: dict[str, Any] = json.loads(figure.proto.spec)
+    return spec
 
 
 def test_a_word_is_counted_in_more_and_more_texts_as_by_the_engine() -> None:
@@ -255,8 +255,8 @@ def test_a_word_is_counted_in_more_and_more_texts_as_by_the_engine() -> None:
     marks = [trace for trace in plotted(test)["data"] if trace["name"] == "blame"]
     own = [row for row in rows if row["group"] == "blame"]
     ends = [1_000 * row["high"] / row["words"] for row in own]
-    drawn = [y + up for y, up in zip(marks[0]["y"], marks[0]["error_y"]["array"], strict=True)]
-    assert drawn == pytest.approx(ends)
+    bar_ends = [y + up for y, up in zip(marks[0]["y"], marks[0]["error_y"]["array"], strict=True)]
+    assert bar_ends == pytest.approx(ends)
 
 
 def test_a_list_is_counted_and_enters_no_link() -> None:
@@ -268,8 +268,8 @@ def test_a_list_is_counted_and_enters_no_link() -> None:
     assert "2 of 5 words are not in the vocabulary and are left out." in said
     assert f"The truth is {1_000 * row['truth'] / row['words']:.3g}." in said
     assert "are words on the list" in said
-    assert not {"xyzzy", "awful", "worst"} & set(str(test.query_params).lower().split())
-    assert "awful" not in str(test.query_params)
+    address = str(test.query_params).lower()
+    assert not [word for word in ("xyzzy", "awful", "worst") if word in address]
     test.text_area(key="crowd_list").set_value("xyzzy").run()
     assert "Type a word of the vocabulary" in shown_text(test)
 
