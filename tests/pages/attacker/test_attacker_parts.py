@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from dpcore.errors import ParameterError
+from dpcore.jobs.background import Turns
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_PAGE_WORK
 from dpcore.mechanisms.registry import create
 from pages.attacker import channels
 from pages.attacker.channels import Opening
 from pages.attacker.game_view import LISTS
-from pages.shared import once
 from pages.shared.session import lexicon
 from pages.shared.words import plain_label
 from tests.mechanisms import lexicons
@@ -47,14 +47,17 @@ def begin(mechanism: Any) -> Any:
 
 def test_preparing_the_attacker_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "open_channel", lambda mechanism, progress: mechanism)
-    turns = [once.WORK.join() for _ in range(MAX_PAGE_WORK)]
+    # Not the queue of the process, in which an earlier test may have left a preparation at work.
+    work = Turns(MAX_PAGE_WORK)
+    monkeypatch.setattr(channels, "WORK", work)
+    turns = [work.join() for _ in range(MAX_PAGE_WORK)]
     begun = begin("tem")
     assert (*begun.progress(), begun.channel) == (0.0, "Waiting: 1 before you", None)
     for taken in turns:
         taken.leave()
     begun.thread.join(30)
     assert begun.channel == "tem"
-    assert once.WORK.join().wait(0)
+    assert work.join().wait(0)
 
 
 def test_a_preparation_says_how_far_it_is_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:

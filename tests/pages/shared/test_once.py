@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 import streamlit as st
 
+from dpcore.jobs.background import Turns
 from dpcore.limits import MAX_PAGE_WORK
 from pages.shared import once as module
 from pages.shared import progress
@@ -103,8 +104,13 @@ class Slot:
 
 @pytest.fixture(autouse=True)
 def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
-    """Every place that is made on the page; nothing counts as short."""
+    """Every place that is made on the page; nothing counts as short.
+
+    The queue is one of its own: in that of the process, a channel that a test of Attacker asked for
+    may still be prepared in the background.
+    """
     empty = Slot()
+    monkeypatch.setattr(module, "WORK", Turns(MAX_PAGE_WORK))
     monkeypatch.setattr(st, "empty", lambda: empty)
     monkeypatch.setattr(module, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(progress, "_SILENT_SECONDS", -1.0)
