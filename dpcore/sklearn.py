@@ -206,7 +206,7 @@ class PrivateText(  # type: ignore[call-arg]
 
 
 class CrowdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classifier of clean texts that learns from private ones: naive Bayes over undone counts.
+    """Classifier of clean texts that learns from private ones, by their undone counts.
 
     Nothing is spent: it reads private texts as they were released, and undoes the noise of the
     whole crowd (`dpcore.crowd.learning`). A pipeline of `PrivateText` and any classifier learns
@@ -273,7 +273,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         texts = [text or "" for text in entries(X)]
         documents = self._reader.read(texts, for_text=False)
         scores = self.weights_.scores(documents.words, documents.offsets)
-        return scores[:, 1] if len(self.classes_) == 2 else scores
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """Return the class of each clean text."""

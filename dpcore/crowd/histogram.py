@@ -13,6 +13,7 @@ degrees of freedom around the variance.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +99,7 @@ def all_counts(
     observed: OutputCounts,
     *,
     used: BoolArray | None = None,
+    like: Sequence[int] | None = None,
     progress: Progress = silent,
 ) -> AllCounts:
     """Undo the counts of all words in every group, by one solution for all of them.
@@ -107,6 +109,9 @@ def all_counts(
         epsilon: of the private texts.
         observed: outputs by group.
         used: as for `dpcore.crowd.undo.undo`.
+        like: for each group the number of one whose texts are of the same kind, and more: the noise
+            is drawn for that one, and the errors are its own, by the number of words; each group
+            itself if None.
         progress: called with (stage, done, all).
 
     Raises:
@@ -122,16 +127,21 @@ def all_counts(
         )
     outputs = observed.outputs.T.astype(np.float64) * allowed[:, None]
     groups = outputs.shape[1]
+    model = np.arange(groups) if like is None else np.asarray(like)
+    drawn, place = np.unique(model, return_inverse=True)
     # The draws are of the error alone: the same texts give the same errors.
     normal = generator(0, "errors of counts").normal(size=(_DRAWS, operator.n, 1))
-    noise = [np.sqrt(outputs) * draw for draw in normal]
+    noise = [np.sqrt(outputs[:, drawn]) * draw for draw in normal]
     solved = _transposed_solution(
         operator, np.concatenate([outputs, *noise], axis=1), allowed, progress
     )  # fmt: skip
     counts = solved[:, :groups]
-    squares = (solved[:, groups:].reshape(operator.n, _DRAWS, groups) ** 2).mean(axis=1)
+    squares = (solved[:, groups:].reshape(operator.n, _DRAWS, drawn.size) ** 2).mean(axis=1)
     # Σ h² estimates the variance and the count itself: what stays is the noise.
-    errors = np.sqrt(np.maximum(squares - np.maximum(counts, 0.0), 0.25 * squares))
+    errors = np.sqrt(np.maximum(squares - np.maximum(counts[:, drawn], 0.0), 0.25 * squares))
+    if like is not None:  # a variance is in proportion to the words
+        words = np.maximum(observed.words.astype(np.float64), 1.0)
+        errors = errors[:, place] * np.sqrt(words / words[model])
     return AllCounts(np.asarray(counts.T), np.asarray(errors.T))
 
 

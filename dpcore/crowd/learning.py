@@ -1,11 +1,15 @@
 """Learning from a crowd: weights of words from undone counts, for use on clean text.
 
 A classifier that was trained on private text and reads private text knows the noise as it is. One
-that reads clean text should know the words: naive Bayes (multinomial), whose counts are undone, and
-none below 0. To both sides the standard error of their sum is added, in place of the 1 that is
-usual for counts without noise: so a word that cannot be told from one that never occurs has hardly
-a weight. And weights are moved by one number for all words, so that the mean words of a class and
-of the others lie on two sides of 0, equally far: both means are undone counts too.
+that reads clean text should know the words. Here it is Fisher's linear discriminant with words that
+are independent (Bickel and Levina 2004), from undone counts. With s_k the share of a word in class
+k, c its share in all texts and v the variance of their estimated difference d = s_k − c, the weight
+is d·c·τ²/(c²τ² + v): the mean of d/c given the estimate, if d/c has the standard deviation τ. So a
+word whose noise hides it has hardly a weight, and there are many of those.
+
+Halfway between the mean word of a class and that of all texts nothing is said. Both means are
+estimated with the noise that is in the weights: its mean, Σ g·(var s_k − var c), is taken off, or
+the class with most noise would never be named.
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.crowd.estimates import OutputCounts
-from dpcore.crowd.histogram import all_counts
+from dpcore.crowd.histogram import AllCounts, all_counts
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.mechanism import Mechanism
+
+# τ. From .35 to 1 the accuracy on four corpora moves by .02 at most, but where it is near chance.
+_SPREAD = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +35,8 @@ class WordWeights:
 
     Attributes:
         classes: names.
-        weights: log ratio of a word's share in a class to that in the others, less the middle of
-            their means, shape (G, n).
-        intercepts: log odds of each class, shape (G,).
+        weights: of each word for each class, less the middle of class and all texts, shape (G, n).
+        intercepts: logarithm of each class's share of the texts, shape (G,).
     """
 
     classes: tuple[str, ...]
@@ -38,7 +44,7 @@ class WordWeights:
     intercepts: FloatArray
 
     def scores(self, words: IntArray, offsets: IntArray) -> FloatArray:
-        """Return the score of each class for each text, shape (J, G).
+        """Return the score of each class for each text, shape (J, G): the largest one is guessed.
 
         Args:
             words: word indices of all texts; −1 for a word that is not known.
@@ -75,31 +81,31 @@ def learn_weights(
         ParameterError: there is one group only, or the noise cannot be undone.
         EpsilonError: ε is not admissible.
     """
-    groups = len(observed.groups)
-    if groups < 2:
+    if len(observed.groups) < 2:
         raise ParameterError("a classifier needs two classes at least")
-    estimators = all_counts(mechanism, epsilon, observed, used=used, progress=progress)
-    words = np.maximum(observed.words.astype(np.float64), 1.0)
-    counts = np.maximum(estimators.counts, 0.0)
-    weights = np.empty_like(counts)
-    for k in range(groups):
-        rest = np.arange(groups) != k
-        # In proportion to the sizes, so that no word favours a side by it.
-        errors = np.hypot(estimators.errors[k], np.sqrt((estimators.errors[rest] ** 2).sum(axis=0)))
-        size = float(observed.words[k]) / float(observed.words.sum())
-        share = _share(counts[k] + 2.0 * size * errors)
-        other = _share(counts[rest].sum(axis=0) + 2.0 * (1.0 - size) * errors)
-        weight = np.log(share / other)
-        # Halfway between the mean word of the class and that of the others nothing is said.
-        inside = estimators.counts[k] @ weight / words[k]
-        outside = estimators.counts[rest].sum(axis=0) @ weight / words[rest].sum()
-        weights[k] = weight - 0.5 * (inside + outside)
+    undone = all_counts(mechanism, epsilon, observed, used=used, progress=progress)
+    return weights_of(observed, undone)
+
+
+def weights_of(observed: OutputCounts, undone: AllCounts) -> WordWeights:
+    """Return the weights of words whose counts by class are undone already.
+
+    Args:
+        observed: outputs by group: the classes, two at least.
+        undone: their counts.
+    """
+    words = np.maximum(observed.words.astype(np.float64), 1.0)[:, None]
+    all_words = float(words.sum())
+    shares, share = undone.counts / words, undone.counts.sum(axis=0) / all_words
+    differences, common = shares - share, np.maximum(share, 0.0)
+    # Noise of the mechanism, and that of a sample of texts.
+    variances = undone.errors**2 + words * common
+    of_class, of_all = variances / words**2, variances.sum(axis=0) / all_words**2
+    # A class is part of all texts: var(s_k − c) = (1 − 2·N_k/N)·var s_k + var c.
+    noise = ((1.0 - 2.0 * words / all_words) * of_class).mean(axis=0) + of_all
+    scale = common * _SPREAD**2 / np.maximum((common * _SPREAD) ** 2 + noise, 1e-300)
+    weights = differences * scale
+    middle = 0.5 * (((shares + share) * weights).sum(axis=1) - (of_class - of_all) @ scale)
     texts = observed.texts.astype(np.float64)
-    intercepts = np.log(texts / (texts.sum() - texts))
-    return WordWeights(observed.groups, weights, intercepts)
-
-
-def _share(counts: FloatArray) -> FloatArray:
-    """Return counts divided by their sum; words that never go through have none, and no weight."""
-    counts = np.maximum(counts, 1e-9)
-    return np.asarray(counts / counts.sum())
+    intercepts = np.log(texts / texts.sum())
+    return WordWeights(observed.groups, weights - middle[:, None], intercepts)

@@ -291,6 +291,50 @@ def errors_by_texts(
     return figure
 
 
+def accuracy_by_texts(
+    lines: Mapping[str, Sequence[tuple[int, float, float, float]]], marked: tuple[int, float] | None
+) -> go.Figure:
+    """Draw how well a classifier reads that learned from more and more texts.
+
+    Args:
+        lines: by name, number of texts, accuracy and its interval; the first is without privacy.
+        marked: number of texts and accuracy that are ringed.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure(layout=base_layout(height=420, **NAMED))
+    colours = (GREY, *_COLOURS[:4])
+    for number, (name, points) in enumerate(lines.items()):
+        middle = [100.0 * mean for _, mean, _, _ in points]
+        figure.add_scatter(
+            x=[texts for texts, *_ in points],
+            y=middle,
+            error_y={
+                "type": "data",
+                "array": [100.0 * (high - mean) for _, mean, _, high in points],
+                "arrayminus": [100.0 * (mean - low) for _, mean, low, _ in points],
+            },
+            mode="lines+markers",
+            name=plain(name),
+            line={"color": colours[number % 5], "dash": _DASHES[number % 5], "width": 2},
+            marker={"symbol": _MARKS[number % 5], "size": 7},
+            hovertemplate="%{x:,} texts: %{y:.1f} %",
+        )
+    if marked is not None:
+        figure.add_scatter(
+            x=[marked[0]],
+            y=[100.0 * marked[1]],
+            mode="markers",
+            showlegend=False,
+            marker={"color": GREY, "symbol": "circle-open", "size": 15},
+            hovertemplate="%{x:,} texts: %{y:.1f} %",
+        )
+    texts = [point[0] for points in lines.values() for point in points]
+    figure.update_xaxes(axis("number of texts", type="log", **_decades(min(texts), max(texts))))
+    figure.update_yaxes(axis("% of clean texts read correctly"))
+    return figure
+
+
 def _decades(low: float, high: float) -> dict[str, Any]:
     """Return ticks at the powers of ten, as whole numbers."""
     powers = range(math.ceil(math.log10(low) - 0.1), math.floor(math.log10(high)) + 1)

@@ -12,6 +12,7 @@ from dpcore.crowd.learning import learn_weights
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
+from tests.mechanisms import lexicons
 from tests.mechanisms.contract import SMALL, typical
 
 N = len(SMALL)
@@ -102,3 +103,36 @@ def test_weights_tell_clean_texts_apart() -> None:
     assert weights.classes == ("no", "yes")
     with pytest.raises(ParameterError, match="two classes"):
         learn_weights(mechanism, 1.5, OutputCounts(("a",), np.array([2]), seen.outputs[:1]))
+
+
+def test_a_class_of_few_words_is_named_as_often_as_it_is_met() -> None:
+    """More noise in the counts of one class must not speak for it, nor against it."""
+    rng, n = np.random.default_rng(2), 2_000
+    shares = np.tile(1.0 / np.arange(1, n + 1), (4, 1))
+    own = rng.permutation(200).reshape(4, 50)
+    for share, words in zip(shares, own, strict=True):
+        share[words] *= 3.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    mechanism, sizes = create("k-ary", lexicons.cloud(n, 2)), np.array([4, 3, 2, 1]) * 20_000
+    drawn = (rng.choice(n, size=size, p=p) for size, p in zip(sizes, shares, strict=True))
+    outputs = [np.bincount(mechanism.sample(rng, words, 4.0), minlength=n) for words in drawn]
+    # As many texts of each class, so that only the words decide.
+    seen = OutputCounts(tuple("abcd"), np.full(4, 2_000), np.array(outputs))
+    words = np.concatenate([rng.choice(n, size=150 * 40, p=share) for share in shares])
+    scores = learn_weights(mechanism, 4.0, seen).scores(words, np.arange(0, words.size + 1, 40))
+    guessed = scores.argmax(axis=1)
+    assert np.all(np.abs(np.bincount(guessed, minlength=4) - 150) < 50)
+    assert (guessed == np.repeat(range(4), 150)).mean() > 0.85  # by the true shares .97
+
+
+def test_errors_of_a_part_are_those_of_the_whole_by_its_words() -> None:
+    mechanism, rng = create("tem", SMALL), np.random.default_rng(0)
+    epsilon = typical(mechanism)
+    whole = rng.poisson(2_000.0 / np.arange(1, N + 1))
+    part = rng.binomial(whole, 0.25)
+    both = OutputCounts(("all", "part"), np.array([8, 2]), np.array([whole, part]))
+    alone = all_counts(mechanism, epsilon, both)
+    shared = all_counts(mechanism, epsilon, both, like=[0, 0])
+    assert shared.counts == pytest.approx(alone.counts, rel=1e-9, abs=1e-6)
+    assert shared.errors[0] == pytest.approx(alone.errors[0])
+    assert shared.errors[1] == pytest.approx(alone.errors[0] * math.sqrt(part.sum() / whole.sum()))

@@ -1,0 +1,300 @@
+"""Learning curves: how many private texts teach a classifier what they are about.
+
+At each of four leakages (those of `equal_leakage`) a classifier learns from more and more private
+texts, in two ways: TF-IDF on the texts as they came out, and weights from undone counts
+(`dpcore.crowd.learning`) where the counts of all words can be undone at once. Both are tested on
+texts as they were written, and on texts that the same mechanism made private.
+
+A smaller number of texts is the beginning of a larger one, under the same noise, so that a curve
+moves by what the texts add. Trials differ in their texts and their noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcore.arrays import IntArray
+from dpcore.crowd.estimates import OutputCounts
+from dpcore.crowd.histogram import AllCounts, all_counts
+from dpcore.crowd.learning import weights_of
+from dpcore.errors import StudyError
+from dpcore.learn.corpus import Bags, bags_of
+from dpcore.learn.intervals import Mean, mean_interval
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.ours.equal_leakage import ARMS as AT_EQUAL_LEAKAGE
+from dpcore.papers.ours.equal_leakage import LEVELS as ALL_LEVELS
+from dpcore.study.plan import (
+    CLEAN,
+    PRIVATE,
+    Arm,
+    Cell,
+    Plan,
+    Prepared,
+    Row,
+    Settings,
+    Study,
+    kept,
+    row,
+)
+from dpcore.study.recorded import Recorded
+from dpcore.study.runner import Sources
+from dpcore.study.utility import learned, private
+from dpcore.study.vocabularies import BUNDLED, labelled_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = ALL_LEVELS[:4]
+"""Shares of content words guessed by someone who knows how common they are."""
+TF_IDF, UNDONE = "tf-idf", "undone counts"
+"""The two ways of learning, in the column `learner`."""
+SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+"""Numbers of texts to learn from."""
+
+_UNDONE = ("k-ary", "tem", "optimal")  # the counts of all words can be undone at once
+_COMPARED = ("k-ary", "tem", "optimal", "neighbour-response, k = 10", "madlib")
+_TASK = "dpcore.papers.ours.learning:measure_learning"
+
+
+def _arms(labels: Sequence[str]) -> tuple[Arm, ...]:
+    at_levels = {arm.name: arm for arm in AT_EQUAL_LEAKAGE}
+    arms = [Arm("")]
+    for label in labels:
+        arm = at_levels[label]
+        options: Settings = (("undone", arm.mechanism in _UNDONE),)
+        arms.append(Arm(arm.mechanism, arm.epsilons[: len(LEVELS)], arm.settings, label, options))
+    return tuple(arms)
+
+
+def _study(
+    key: str, title: str, sizes: tuple[int, ...], words: int, trials: int,
+    splits: tuple[str, str] = ("train", "test"), labels: Sequence[str] = _COMPARED,
+) -> Study:  # fmt: skip
+    options: Settings = (
+        ("sizes", sizes), ("test", 2_000), ("words", words), ("title", title), ("trials", trials),
+        ("splits", splits),
+    )  # fmt: skip
+    return Study(
+        f"{title}: learning curves over the number of private texts",
+        "",
+        Plan(
+            f"learning-{key.partition('_')[0]}",
+            _TASK,
+            _arms(labels),
+            (BUNDLED,),
+            (f"{key}.parquet",),
+            (1,),
+            options,
+        ),
+        f"In each of {trials} trials {sizes[-1]:,} texts to learn from, of which the first "
+        f"{sizes[0]:,} and more are taken, and 2,000 others to be tested on, newly drawn, of each "
+        f"its first {words:,} words; over the bundled lexicon.",
+        rewrites=False,  # accuracy is a curve over the number of texts
+    )
+
+
+STUDIES = (
+    _study("yelp_sentences", "Yelp", SIZES, 1_000, 10, ("test", "dev")),
+    _study("agnews", "AG News", SIZES[:-2], 1_000, 10),
+    _study("imdb", "IMDb", SIZES[:-1], 1_000, 5, labels=_COMPARED[:4]),
+)
+# For time: Madlib compares every word of the longest texts with the whole lexicon.
+
+
+def measure_learning(cell: Cell, sources: Sources) -> list[Row]:
+    """Measure all trials of one mechanism at one ε, or of the texts as they were written.
+
+    Trials are measured together because the law, and the counts undone, are then computed once.
+
+    Options: `sizes`, numbers of texts to learn from, ascending; `test`, texts to be tested on;
+    `splits` of the file, to learn from and to be tested on; `words` read from each text; `title`;
+    `trials`; `undone`, whether weights from undone counts are learned too.
+
+    Returns:
+        Accuracies; the column `at` is the number of texts, `seed` the trial.
+    """
+    numbers = range(cell.seed, cell.seed + int(cell.option("trials")))
+    trials = [_texts(cell, sources, number) for number in numbers]
+    lexicon = sources.lexicon(cell.lexicon)
+    sizes: tuple[int, ...] = tuple(cell.option("sizes"))
+    if cell.epsilon is None:
+        rows = [
+            found
+            for trial in trials
+            for found in trial.tf_idf(trial.training, {CLEAN: trial.testing}, sizes, lexicon, None)
+        ]
+        return [found | {"data": cell.option("title")} for found in rows]
+    mechanism, epsilon = sources.mechanism(cell), cell.epsilon
+    parts = [bags for trial in trials for bags in (trial.training, trial.testing)]
+    # One call for all trials: the laws of their words are computed once.
+    texts = [drawn for (drawn,) in private(mechanism, parts, cell.epsilons, cell.seed)]
+    released = list(zip(texts[::2], texts[1::2], strict=True))
+    rows = []
+    for trial, (training, testing) in zip(trials, released, strict=True):
+        pairs = (trial.training, training), (trial.testing, testing)
+        rows.append(kept(*pairs, epsilon=epsilon) | {"seed": trial.number})
+        faced = {CLEAN: trial.testing, PRIVATE: testing}
+        rows += trial.tf_idf(training, faced, sizes, lexicon, epsilon)
+    if cell.option("undone"):
+        rows += _by_undone_counts(mechanism, epsilon, trials, released, sizes)
+    return [found | {"data": cell.option("title")} for found in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Texts of one trial, as they were written."""
+
+    number: int
+    training: Bags
+    labels: IntArray
+    testing: Bags
+    true: IntArray
+
+    def tf_idf(
+        self, training: Bags, faced: dict[str, Bags], sizes: Sequence[int], lexicon: Lexicon,
+        epsilon: float | None,
+    ) -> Iterator[Row]:  # fmt: skip
+        """Yield the accuracy of TF-IDF on the first texts."""
+        for size in sizes:
+            known = Prepared(_first(training, size), self.labels[:size])
+            rows = learned(
+                known, faced, self.true, (TF_IDF,), lexicon.vectors, self.number, epsilon
+            )
+            for found in rows:
+                yield found | {"at": size, "seed": self.number}
+
+
+def _texts(cell: Cell, sources: Sources, trial: int) -> _Trial:
+    """Read the texts of a trial, the same for every mechanism."""
+    path, lexicon = sources.file(cell.data), sources.lexicon(cell.lexicon)
+    most, words = int(cell.option("sizes")[-1]), int(cell.option("words"))
+    first, last = cell.option("splits")
+    training, testing = (
+        labelled_rows(path, split, count, cell.shared_generator("learning", split, trial))
+        for split, count in ((first, most), (last, int(cell.option("test"))))
+    )
+    if training.classes != testing.classes:
+        raise StudyError(f"texts to be tested on have other classes than those of {first!r}")
+    if len(training.texts) < most:
+        raise StudyError(f"{path.name} has only {len(training.texts):,} texts to learn from")
+    return _Trial(
+        trial, bags_of(training.texts, lexicon, words), training.labels,
+        bags_of(testing.texts, lexicon, words), testing.labels,
+    )  # fmt: skip
+
+
+def _first(bags: Bags, size: int) -> Bags:
+    """Return the first texts."""
+    end = bags.offsets[size]
+    return Bags(bags.words[:end].copy(), bags.offsets[: size + 1].copy(), bags.vocabulary)
+
+
+def _by_undone_counts(
+    mechanism: Mechanism, epsilon: float, trials: Sequence[_Trial],
+    released: Sequence[tuple[Bags, Bags]], sizes: Sequence[int],
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the accuracy of weights from undone counts; all counts are undone together."""
+    classes = int(trials[0].labels.max()) + 1
+    # First the texts of all trials, by class: the noise of a smaller number is theirs, in part.
+    groups = [
+        [_outputs(*each, classes, sizes[-1]) for each in zip(trials, released, strict=True)],
+        *(
+            [_outputs(trial, texts, classes, size)]
+            for trial, texts in zip(trials, released, strict=True)
+            for size in sizes
+        ),
+    ]
+    observed = [_together(parts) for parts in groups]
+    every = OutputCounts(
+        tuple(f"{g}, {name}" for g, part in enumerate(observed) for name in part.groups),
+        np.concatenate([part.texts for part in observed]),
+        np.concatenate([part.outputs for part in observed]),
+    )
+    like = list(range(classes)) * len(observed)
+    undone = all_counts(mechanism, epsilon, every, like=like)
+    known = iter(enumerate(observed[1:], start=1))
+    for trial, (_, testing) in zip(trials, released, strict=True):
+        for size in sizes:
+            place, part = next(known)
+            own = slice(place * classes, (place + 1) * classes)
+            weights = weights_of(part, AllCounts(undone.counts[own], undone.errors[own]))
+            for where, texts in ((CLEAN, trial.testing), (PRIVATE, testing)):
+                right = weights.scores(texts.words, texts.offsets).argmax(axis=1) == trial.true
+                more = {"epsilon": epsilon, "learner": UNDONE, "tested_on": where, "at": size}
+                share = row("accuracy", right.mean(), count=right.size, **more)
+                yield share | {"seed": trial.number}
+
+
+def _outputs(
+    trial: _Trial, released: tuple[Bags, Bags], classes: int, size: int
+) -> tuple[IntArray, IntArray]:
+    """Count texts and outputs of the first texts by class, shape (G,) and (G, n)."""
+    texts, labels = _first(released[0], size), trial.labels[:size]
+    code = np.repeat(labels, texts.lengths) * texts.vocabulary + texts.words
+    outputs = np.bincount(code, minlength=classes * texts.vocabulary)
+    return np.bincount(labels, minlength=classes), outputs.reshape(classes, -1)
+
+
+def _together(parts: Sequence[tuple[IntArray, IntArray]]) -> OutputCounts:
+    texts, outputs = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
+    return OutputCounts(tuple(map(str, range(texts.size))), texts, outputs)
+
+
+# Readings of a record.
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Accuracy over the number of texts, of one mechanism at one leakage.
+
+    Attributes:
+        label: of the mechanism; "" for texts without privacy.
+        epsilon: ε; None without privacy.
+        level: share of content words guessed, of `LEVELS`; None without privacy.
+        sizes: numbers of texts, ascending.
+        accuracy: mean over trials at each, with Student's interval.
+    """
+
+    label: str
+    epsilon: float | None
+    level: float | None
+    sizes: tuple[int, ...]
+    accuracy: tuple[Mean, ...]
+
+    def texts_for(self, accuracy: float) -> int | None:
+        """Return the smallest recorded number of texts with that mean accuracy; None if none."""
+        pairs = zip(self.sizes, self.accuracy, strict=True)
+        return next((size for size, mean in pairs if mean.mean >= accuracy), None)
+
+
+def learning_curves(
+    record: Recorded, learner: str = TF_IDF, tested_on: str = CLEAN
+) -> list[LearningCurve]:
+    """Return the curves of a record: without privacy first, then by mechanism and leakage.
+
+    Args:
+        record: of one of `STUDIES`.
+        learner: `TF_IDF` or `UNDONE`; without privacy it is always TF-IDF on clean texts.
+        tested_on: "clean" or "private".
+    """
+    clean = record.rows("accuracy", label="baseline", learner=TF_IDF, tested_on=CLEAN)
+    curves = [_curve(clean, "", None, None)]
+    rows = record.rows("accuracy", learner=learner, tested_on=tested_on)
+    rows = rows[rows["epsilon"].notna()]
+    for label, own in rows.groupby("label", sort=False):
+        for level, (epsilon, part) in zip(LEVELS, own.groupby("epsilon"), strict=True):
+            curves.append(_curve(part, str(label), float(epsilon), level))  # type: ignore[arg-type]
+    return curves
+
+
+def _curve(
+    rows: pd.DataFrame, label: str, epsilon: float | None, level: float | None
+) -> LearningCurve:
+    sizes = sorted(rows["at"].unique().astype(int).tolist())
+    means = [mean_interval(rows["value"][rows["at"] == size].to_numpy()) for size in sizes]
+    return LearningCurve(label, epsilon, level, tuple(sizes), tuple(means))
