@@ -14,8 +14,17 @@ from dpcore.crowd.queries import Queries, of_kinds, of_lists, of_words
 from dpcore.crowd.shown import drawn_counts
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.outwards import at_least, at_most
-from dpcore.plots.crowd import counts_by_texts, errors_by_texts
+from dpcore.papers.ours.learning import (
+    LEVELS,
+    RECORDS,
+    TF_IDF,
+    UNDONE,
+    LearningCurve,
+    learning_curves,
+)
+from dpcore.plots.crowd import accuracy_by_texts, counts_by_texts, errors_by_texts
 from dpcore.plots.style import Caption, number
+from dpcore.study.recorded import read_recorded
 from pages.crowd.scene import (
     AT_THE_DIALS,
     COUNTED,
@@ -33,7 +42,7 @@ from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.link import pick, segments, steps, tabs
 from pages.shared.messages import inform, note
-from pages.shared.once import session_memo
+from pages.shared.once import once, session_memo
 from pages.shared.table import DIGITS, show_table
 from pages.shared.taking import Takeaway, command_line, show_line, take_it_with_you
 from pages.shared.words import choose_word, say_unknown, spelled
@@ -104,6 +113,88 @@ def _numbers_view(scene: CrowdScene) -> None:
             other=say(other),
         )
     )
+    st.subheader(say("What a classifier learns"), anchor=False)
+    _learned(scene)
+
+
+# What a classifier learns from more and more texts, as it is recorded.
+
+_WAYS = {TF_IDF: later("The texts as they came out"), UNDONE: later("Undone counts")}
+
+
+def _learned(scene: CrowdScene) -> None:
+    """Draw the recorded learning curves of one mechanism."""
+    name = scene.choices.crowd.name
+    if name not in RECORDS:
+        inform(say("No learning curve is recorded for these texts: choose others above."))
+        return
+    curves = once("learning curves", name, lambda: _recorded(name))
+    with st.container(horizontal=True, vertical_alignment="top"):
+        kind = pick(
+            say("Mechanism"),
+            list(dict.fromkeys(curve.label for curve in curves[TF_IDF][1:])),
+            "learned_by",
+            say("Whose private texts are learned from, at ε of the same leakage."),
+            names=True,
+            width=260,
+        )
+        ways = [way for way in _WAYS if any(curve.label == kind for curve in curves[way])]
+        title = segments(
+            say("Learned from"),
+            [_WAYS[way] for way in ways],
+            "learned_from",
+            say(
+                "The texts as they came out: TF-IDF and logistic regression, noise and all. Undone "
+                "counts: weights of words whose noise is undone, where that is possible for all "
+                "words."
+            ),
+        )
+        way = next(way for way in ways if _WAYS[way] == title)
+    drawn = [curves[TF_IDF][0], *(curve for curve in curves[way] if curve.label == kind)]
+    leakage, step = scene.at
+    place = min(leakage, len(drawn) - 2)
+    at = max(i for i, size in enumerate(drawn[0].sizes) if size <= scene.choices.sizes[step])
+    clean, private = drawn[0], drawn[place + 1]
+    finding = say(
+        "{texts:,} private texts teach it to read {right} of 100 clean ones correctly, where "
+        "{guessed} of 100 content words can be guessed. As many texts without privacy teach it "
+        "{clean}.",
+        texts=private.sizes[at],
+        right=numeral(f"{100 * private.accuracy[at].mean:.0f}"),
+        guessed=numeral(f"{100 * LEAKAGES[place]:g}"),
+        clean=numeral(f"{100 * clean.accuracy[at].mean:.0f}"),
+    )
+    how = say(
+        "Recorded on real texts, which are not here: means of {trials} trials with their "
+        "intervals of 95 %. The texts that are read have not been made private. Ring: the leakage "
+        "of the dial (33 of 100 at most) and at most its number of texts.",
+        trials=private.accuracy[at].trials,
+    )
+    lines = {_line_name(curve): _points(curve) for curve in drawn}
+    figure = accuracy_by_texts(lines, (private.sizes[at], private.accuracy[at].mean))
+    rows = [
+        {"line": line, "texts": texts, "accuracy": mean, "low": low, "high": high}
+        for line, points in lines.items()
+        for texts, mean, low, high in points
+    ]
+    show_figure(figure, Caption(finding, how), pd.DataFrame(rows), "crowd_learned")
+
+
+def _recorded(name: str) -> dict[str, list[LearningCurve]]:
+    record = read_recorded(RECORDS[name])
+    return {way: learning_curves(record, way) for way in _WAYS}
+
+
+def _line_name(curve: LearningCurve) -> str:
+    if curve.level is None:
+        return say("without privacy")
+    guessed = LEAKAGES[LEVELS.index(curve.level)]
+    return say("{guessed} of 100 guessed", guessed=numeral(f"{100 * guessed:g}"))
+
+
+def _points(curve: LearningCurve) -> list[tuple[int, float, float, float]]:
+    means = zip(curve.sizes, curve.accuracy, strict=True)
+    return [(size, mean.mean, mean.low, mean.high) for size, mean in means]
 
 
 # One query: counted in more and more texts, and how many texts it takes.

@@ -104,6 +104,8 @@ STUDIES = (
     _study("imdb", "IMDb", SIZES[:-1], 1_000, 5, labels=_COMPARED[:4]),
 )
 # For time: Madlib compares every word of the longest texts with the whole lexicon.
+RECORDS = {study.name.partition("-")[2]: study.name for study in STUDIES}
+"""Names of the records by the names of `dpcore.crowd.bundled.CROWDS`."""
 
 
 def measure_learning(cell: Cell, sources: Sources) -> list[Row]:
