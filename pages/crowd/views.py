@@ -156,9 +156,9 @@ def _learned(scene: CrowdScene) -> None:
     at = max(i for i, size in enumerate(drawn[0].sizes) if size <= scene.choices.sizes[step])
     clean, private = drawn[0], drawn[place + 1]
     finding = say(
-        "{texts:,} private texts teach it to read {right} of 100 clean ones correctly, where "
-        "{guessed} of 100 content words can be guessed. As many texts without privacy teach it "
-        "{clean}.",
+        "A classifier that learned from {texts:,} private texts, of which {guessed} of 100 content "
+        "words can be guessed, reads {right} of 100 clean texts correctly; one that learned from "
+        "as many clean texts, {clean}.",
         texts=private.sizes[at],
         right=numeral(f"{100 * private.accuracy[at].mean:.0f}"),
         guessed=numeral(f"{100 * LEAKAGES[place]:g}"),
