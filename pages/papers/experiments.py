@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.papers.comparison import Agreement, agreement, comparison_rows, comparison_table
+from dpcore.papers.ours.learning import RECORDS
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
@@ -173,6 +174,11 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         {"robust_view": "Auto-encoders", "auto_system": "adept"},
     ),
     ("pixeldp-", "robustness", "noise_record", {"robust_view": "Noise in networks"}),
+    *(
+        (record, "crowd", "", {"crowd": crowd, "part": "In numbers"})
+        for crowd, record in RECORDS.items()
+    ),
+    ("intervals", "crowd", "", {"crowd": "yelp", "part": "Count a word"}),
     ("trade-off", "tradeoff", "", {}),
     ("leak", "tradeoff", "", {}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
 from dpcore.papers.comparison import agreement, comparison_rows
+from dpcore.papers.ours.learning import RECORDS
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS
 from dpcore.study import live
@@ -121,7 +122,8 @@ def test_every_record_has_its_views(name: str) -> None:
 
 DRAWN_WITHOUT_A_CHOICE = {
     "trade-off", "leak", "left", "redactors", "persons-facts", "reader", "reader-smollm2",
-    "authors", "persons-authors", "writers", "adept2021-atis-snips",
+    "authors", "persons-authors", "writers", "adept2021-atis-snips", "intervals",
+    *RECORDS.values(),
 }  # fmt: skip
 
 
