@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,9 @@ from dpcore.crowd.counting import Texts, estimate_counts, open_copy
 from dpcore.crowd.estimates import FOR, LEVEL, TEXTS, Estimates, Tally
 from dpcore.crowd.planner import WORDS_PER_TEXT, Plan, countable_words, plan
 from dpcore.crowd.queries import Queries
-from dpcore.errors import ParameterError
+from dpcore.errors import ParameterError, StudyError
+from dpcore.jobs import executors
+from dpcore.jobs.executors import Serial
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_QUERIES
@@ -57,14 +63,41 @@ _DIFFERENCES = (
     help="texts: intervals for these very texts; population: for those that they stand for",
 )  # fmt: skip
 @option("--level", default=LEVEL, help="coverage of the intervals, all of them together")
+@flags.workers
 @flags.lexicon
 def count_command(options: Options) -> Answer:
     """Estimate from a private copy how often words were in the originals.
 
     No ε is spent: all of it follows from what was released.
     """
-    lexicon = load_lexicon(options)
-    texts = open_copy(options.private, options.record, lexicon, options.by)
+    # Before anything is read: a wrong number of workers or a missing package is refused at once.
+    executor = executors.of(options.workers, options.scheduler)
+    opened = options.private, options.record, load_lexicon(options), options.by
+    if isinstance(executor, Serial):
+        return _counted(open_copy(*opened), options)
+    # Beside the copy, which all workers read.
+    with executor, _beside(options.private) as folder:
+        return _counted(open_copy(*opened, executor=executor, folder=folder), options)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Make a folder for public files until the end of the block."""
+    try:
+        folder = tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}-count-")
+    except OSError as error:
+        raise StudyError(
+            f"workers need a place beside {path.name} for the lexicon, and there is none "
+            f"({error.strerror}): count with one process, or a copy in another folder"
+        ) from None
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _counted(texts: Texts, options: Options) -> Answer:
+    lexicon = texts.mechanism.lexicon
     if options.check:
         return _checked(texts, options.progress)
     estimates = estimate_counts(

@@ -11,7 +11,7 @@ import click
 from click import Choice, option
 
 from dpcore.cli import fields
-from dpcore.cli.shell import F, Options
+from dpcore.cli.shell import F, Options, one_of
 from dpcore.learn.training import Training
 from dpcore.limits import MAX_SEED
 
@@ -86,6 +86,15 @@ def names(text: str) -> list[str]:
 language: Declared[Any] = option(
     "--language", help="of the words, such as de  [default: what the lexicon says]"
 )
+workers = one_of(
+    {
+        "--workers": {
+            "type": int, "default": 1, "metavar": "N", "help": "processes of this machine",
+        },
+        "--scheduler": {"metavar": "URL", "help": "a Dask scheduler, tcp://127.0.0.1:8786"},
+    },
+    needed=False,
+)  # fmt: skip
 lexicon = several(
     option("--lexicon", help="a name from `lexicon list`, or a path  [default: ours]"),
     language,

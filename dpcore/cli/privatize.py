@@ -13,7 +13,7 @@ from dpcore.cli import flags
 from dpcore.cli.construction import build_mechanism
 from dpcore.cli.printer import UNFINISHED, Answer, note
 from dpcore.cli.reading import reading_of, reading_options
-from dpcore.cli.shell import Options, command, one_of
+from dpcore.cli.shell import Options, command
 from dpcore.errors import DpcoreError, ParameterError
 from dpcore.jobs import executors
 from dpcore.jobs.executors import Executor
@@ -56,15 +56,7 @@ _writing_options = flags.several(
 @reading_options
 @_writing_options
 @flags.rewriting
-@one_of(
-    {
-        "--workers": {
-            "type": int, "default": 1, "metavar": "N", "help": "processes of this machine",
-        },
-        "--scheduler": {"metavar": "URL", "help": "a Dask scheduler, tcp://127.0.0.1:8786"},
-    },
-    needed=False,
-)  # fmt: skip
+@flags.workers
 @flags.file(
     "--label", f"write the privacy label too, to {' or '.join(f'*{end}' for end in SUFFIXES)}"
 )

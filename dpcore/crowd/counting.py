@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import Estimators, undo
 from dpcore.errors import ParameterError, StudyError
+from dpcore.jobs.executors import Executor
+from dpcore.jobs.worker import Json
 from dpcore.lexicon.cache import FIELDS
+from dpcore.lexicon.catalogue import Place, open_lexicon, ship
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_QUERIES
@@ -39,7 +43,7 @@ from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment
 from dpcore.rewrite.reader import Reader
 from dpcore.tables.detection import format_of
-from dpcore.tables.files import SPAN_BYTES, Columns
+from dpcore.tables.files import SPAN_BYTES, Columns, Format, Span
 from dpcore.tables.shape import AUTO, Reading, shape_of
 
 _TOGETHER = 1_000  # texts that are read at a time
@@ -283,7 +287,15 @@ def _used(lexicon: Lexicon, keep_stop_words: bool) -> BoolArray | None:
 # A private copy and its record, as `dpcore.privatize` writes them.
 
 
-def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None) -> Texts:
+def open_copy(
+    path: Path,
+    record: Path,
+    lexicon: Lexicon,
+    by: str | None = None,
+    *,
+    executor: Executor | None = None,
+    folder: Path | None = None,
+) -> Texts:
     """Open a private copy for counting.
 
     Args:
@@ -291,6 +303,8 @@ def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None)
         record: its record.
         lexicon: over which it was made.
         by: a kept column whose values divide the texts.
+        executor: entered by the caller, reads parts of the copy side by side; this process if None.
+        folder: for the lexicon, where all workers of the executor can read it; needed with one.
 
     Raises:
         StudyError: the record cannot be read, is of another lexicon, or the column is not kept.
@@ -317,26 +331,98 @@ def open_copy(path: Path, record: Path, lexicon: Lexicon, by: str | None = None)
         raise StudyError(f"{by[:60]!r} is no column that was kept; kept were: {is_stop_word}")
     # The copy has the columns that were kept, under their names, and the text.
     wanted = Columns(columns["text"], () if by is None else (by,))
-    form = format_of(path, reading, (*columns["keep"], columns["text"]))
-    form.check(path, wanted)
     language = rules_of(lexicon.language)
     keeps = bool(language.stop_words_released) and language.stop_words_released in facts["released"]
+    names = (*columns["keep"], columns["text"])
     treatment = Treatment(facts["unknown_words"], keeps)
-    reader = Reader(lexicon, treatment)
+    copy = _Copy(str(path.absolute()), reading, names, wanted, treatment)
+    form = copy.form()
+    form.check(path, wanted)
 
     def batches() -> Iterator[Batch]:
-        for span in form.spans(path, SPAN_BYTES):
-            documents = form.read(path, span, wanted)
-            words = reader.read((text or "" for text in documents.texts), for_text=False)
-            groups = None
-            if by is not None:
-                groups = [
-                    "" if cell is None else str(cell) for (cell,) in form.kept(documents, wanted)
-                ]
-            yield words.words, words.offsets, groups
+        spans = form.spans(path, SPAN_BYTES)
+        if executor is None or folder is None:
+            reader = Reader(lexicon, treatment)
+            return (copy.read(form, reader, span) for span in spans)
+        return _read_by_workers(copy, ship(lexicon, folder), spans, executor)
 
     expected = int(facts["protected_words"])
     return Texts(mechanism, epsilon, batches, _used(lexicon, keeps), by is not None, expected)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """How a private copy is read.
+
+    Attributes:
+        path: where it is, for every worker.
+        reading: its format.
+        names: of all its columns.
+        wanted: the text, and the column whose values divide the texts, if there is one.
+        treatment: with which it was made.
+    """
+
+    path: str
+    reading: Reading
+    names: tuple[str, ...]
+    wanted: Columns
+    treatment: Treatment
+
+    def form(self) -> Format:
+        return format_of(Path(self.path), self.reading, self.names)
+
+    def read(self, form: Format, reader: Reader, span: Span) -> Batch:
+        documents = form.read(Path(self.path), span, self.wanted)
+        words = reader.read((text or "" for text in documents.texts), for_text=False)
+        groups = None
+        if self.wanted.keep:
+            kept = form.kept(documents, self.wanted)
+            groups = ["" if cell is None else str(cell) for (cell,) in kept]
+        return words.words, words.offsets, groups
+
+
+def _read_by_workers(
+    copy: _Copy, lexicon: Place, spans: Iterable[Span], executor: Executor
+) -> Iterator[Batch]:
+    """Yield the parts in their order, for sums of real numbers depend on it."""
+    common = {"copy": asdict(copy), "lexicon": asdict(lexicon)}
+    jobs = (common | {"number": i, "span": asdict(span)} for i, span in enumerate(spans))
+    waiting: dict[int, Json] = {}
+    place = 0
+    for payload, result in executor.run("dpcore.crowd.counting:read_span", jobs):
+        waiting[payload["number"]] = result
+        while place in waiting:
+            part = waiting.pop(place)
+            words, lengths = (_numbers(part[name]) for name in ("words", "lengths"))
+            yield words, np.concatenate(([0], np.cumsum(lengths))), part["groups"]
+            place += 1
+
+
+def read_span(payload: Json) -> Json:
+    """Read a part of a private copy as numbers of words: the job of a worker.
+
+    Raises:
+        DpcoreError: the copy or the lexicon cannot be read any more.
+    """
+    fields = payload["copy"]
+    copy = _Copy(
+        fields["path"],
+        Reading(**fields["reading"]),
+        tuple(fields["names"]),
+        Columns(**fields["wanted"] | {"keep": tuple(fields["wanted"]["keep"])}),
+        Treatment(**fields["treatment"]),
+    )
+    reader = Reader(open_lexicon(Place(**payload["lexicon"])), copy.treatment)
+    words, offsets, groups = copy.read(copy.form(), reader, Span(**payload["span"]))
+    return {"words": _text(words), "lengths": _text(np.diff(offsets)), "groups": groups}
+
+
+def _text(numbers: IntArray) -> str:
+    return b64encode(numbers.astype("<i4").tobytes()).decode("ascii")
+
+
+def _numbers(text: str) -> IntArray:
+    return np.frombuffer(b64decode(text), dtype="<i4").astype(np.int64)
 
 
 def _reading_of_copy(source: Reading) -> Reading:

@@ -43,6 +43,20 @@ def test_words_are_counted_by_a_column(
     }  # fmt: skip
 
 
+@pytest.mark.slow
+def test_two_processes_count_alike_and_leave_nothing_beside_the_copy(
+    made: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = count(made, "--words", "word5,terrible", "--by", "label")
+    before = set(Path(made[0]).parent.iterdir())
+    assert result(capsys, *asked, "--workers", "2") == result(capsys, *asked)
+    assert set(Path(made[0]).parent.iterdir()) == before
+    code, _, err = run(capsys, *asked, "--workers", "0")
+    assert (code, "workers must be a whole number" in err) == (2, True)
+    code, _, err = run(capsys, *asked, "--scheduler", "tcp://127.0.0.1:1")
+    assert (code, "no Dask scheduler answers" in err) == (2, True)
+
+
 def test_a_person_reads_tables(
     made: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

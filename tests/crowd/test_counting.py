@@ -1,13 +1,16 @@
 """Counts in lists of private texts, and in private copies with their records."""
 
 import json
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpcore as dp
+from dpcore.crowd import counting
 from dpcore.crowd.check import CHANCE, check_law
 from dpcore.crowd.comparison import compare
 from dpcore.crowd.counting import estimate_counts, open_copy, true_counts
@@ -22,6 +25,8 @@ from dpcore.crowd.queries import (
     of_words,
 )
 from dpcore.errors import ParameterError, StudyError, UnknownWordError
+from dpcore.jobs.cluster import Cluster
+from dpcore.jobs.executors import Processes
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import create
 from dpcore.privatize.order import Order
@@ -70,6 +75,26 @@ def test_a_copy_is_counted_by_a_kept_column(tmp_path: Path, end: str) -> None:
         assert row.low <= count <= row.high, (key, row)
         assert row.words == 1_500
         assert row.method == UNBIASED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [Processes, Cluster])
+def test_workers_count_alike_to_the_last_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
+) -> None:
+    monkeypatch.setattr(counting, "SPAN_BYTES", 2_000)  # many parts, which end in any order
+    out, record = copy(tmp_path)
+    asked = of_words(LEXICON, ["good", "bad"])
+    alone = estimate_counts(open_copy(out, record, LEXICON, "label"), asked, of="population")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Dask about itself
+        with workers(workers=2) as executor:
+            texts = open_copy(
+                out, record, LEXICON, "label", executor=executor, folder=tmp_path / "shared"
+            )
+            together = estimate_counts(texts, asked, of="population")
+            assert len(list(texts.batches())) > 5
+    assert together.to_dict() == alone.to_dict()
 
 
 def test_a_copy_in_a_list_is_counted_alike(tmp_path: Path) -> None:

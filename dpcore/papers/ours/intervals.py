@@ -24,7 +24,7 @@ from dpcore.study.vocabularies import BUNDLED
 
 RANKS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 """Places of the counted words among all, the commonest first."""
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 30_000)
 """Numbers of texts."""
 REPEATED = 400
 HELD, WIDTH = "interval holds truth", "half width of interval"
