@@ -12,6 +12,7 @@ import streamlit as st
 from dpcore.crowd.planner import Plan, countable_words, plan
 from dpcore.crowd.queries import Queries, of_kinds, of_lists, of_words
 from dpcore.crowd.shown import drawn_counts
+from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.outwards import at_least, at_most
 from dpcore.papers.ours.learning import (
@@ -41,7 +42,7 @@ from pages.shared.figure import show_figure
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.link import pick, segments, steps, tabs
-from pages.shared.messages import inform, note
+from pages.shared.messages import inform, note, refuse
 from pages.shared.once import once, session_memo
 from pages.shared.table import DIGITS, show_table
 from pages.shared.taking import Takeaway, command_line, show_line, take_it_with_you
@@ -128,7 +129,11 @@ def _learned(scene: CrowdScene) -> None:
     if name not in RECORDS:
         inform(say("No learning curve is recorded for these texts: choose others above."))
         return
-    curves = once("learning curves", name, lambda: _recorded(name))
+    try:
+        curves = once("learning curves", name, lambda: _recorded(name))
+    except DpcoreError as error:
+        refuse(say("The learning curves could not be read."), error)
+        return
     with st.container(horizontal=True, vertical_alignment="top"):
         kind = pick(
             say("Mechanism"),

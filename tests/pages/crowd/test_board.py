@@ -27,7 +27,9 @@ from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least, at_most
 from dpcore.papers.lesson import TOGETHER_TEXTS, together
+from dpcore.papers.ours.learning import TF_IDF, UNDONE, learning_curves
 from dpcore.papers.ours.tradeoff import recorded_curves
+from dpcore.study.recorded import read_recorded
 from pages.crowd import scene
 from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
 from tests.pages.app import component, dials, open_link, open_page, shown_text, table, unopened
@@ -188,6 +190,46 @@ def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_th
         exec(cell, {})
     for word in numbers["word"]:
         assert f"'{word}'" in printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("link", "label", "way", "texts"),
+    [
+        ({}, "k-ary", TF_IDF, 10_000),
+        ({"learned_by": "tem", "learned_from": "Undone counts"}, "tem", UNDONE, 10_000),
+        ({"learned_by": "madlib", "learned_from": "Undone counts"}, "madlib", TF_IDF, 10_000),
+        (
+            {"learned_by": "<b>", "learned_from": "nonsense", "texts": "all"},
+            "k-ary",
+            TF_IDF,
+            50_000,
+        ),
+    ],
+)
+def test_a_classifier_learns_as_it_is_recorded(
+    link: dict[str, str], label: str, way: str, texts: int
+) -> None:
+    test = open_link("crowd", **{"part": "In numbers", "crowd": "yelp", "guessed": "10"} | link)
+    assert not test.exception
+    curves = learning_curves(read_recorded("learning-yelp"), way)
+    clean, own = curves[0], [curve for curve in curves if curve.label == label]
+    at = clean.sizes.index(texts)
+    right, best = (100 * curve.accuracy[at].mean for curve in (own[1], clean))
+    said = shown_text(test)
+    assert f"learned from {texts:,} private texts, of which 10 of 100 content words" in said
+    assert f"reads {right:.0f} of 100 clean texts correctly" in said
+    assert f"as many clean texts, {best:.0f}." in said
+    (figure,) = test.get("plotly_chart")
+    drawn = [trace for trace in json.loads(figure.proto.spec)["data"] if "error_y" in trace]
+    assert len(drawn) == 1 + len(own)
+    for trace, curve in zip(drawn, [clean, *own], strict=True):
+        assert trace["y"] == pytest.approx([100 * mean.mean for mean in curve.accuracy])
+        assert trace["x"] == list(curve.sizes)
+
+
+def test_where_no_curve_is_recorded_it_says_so() -> None:
+    test = open_link("crowd", part="In numbers", crowd="yahoo")
+    assert "No learning curve is recorded for these texts" in shown_text(test)
 
 
 @pytest.mark.parametrize(
