@@ -110,7 +110,7 @@ def all_counts(
         observed: outputs by group.
         used: as for `dpcore.crowd.undo.undo`.
         like: for each group the number of one whose texts are of the same kind, and more: the noise
-            is drawn for that one, and the errors are its own, by the number of words; each group
+            is drawn for that one, and is in proportion to how often a word came out; each group
             itself if None.
         progress: called with (stage, done, all).
 
@@ -137,11 +137,11 @@ def all_counts(
     )  # fmt: skip
     counts = solved[:, :groups]
     squares = (solved[:, groups:].reshape(operator.n, _DRAWS, drawn.size) ** 2).mean(axis=1)
+    squares = squares[:, place]
+    if like is not None:  # of h² nearly all is that of the word itself
+        squares = squares * (outputs / np.maximum(outputs[:, model], 1.0))
     # Σ h² estimates the variance and the count itself: what stays is the noise.
-    errors = np.sqrt(np.maximum(squares - np.maximum(counts[:, drawn], 0.0), 0.25 * squares))
-    if like is not None:  # a variance is in proportion to the words
-        words = np.maximum(observed.words.astype(np.float64), 1.0)
-        errors = errors[:, place] * np.sqrt(words / words[model])
+    errors = np.sqrt(np.maximum(squares - np.maximum(counts, 0.0), 0.25 * squares))
     return AllCounts(np.asarray(counts.T), np.asarray(errors.T))
 
 
