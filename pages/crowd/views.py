@@ -121,6 +121,12 @@ def _numbers_view(scene: CrowdScene) -> None:
 # What a classifier learns from more and more texts, as it is recorded.
 
 _WAYS = {TF_IDF: later("The texts as they came out"), UNDONE: later("Undone counts")}
+_WITH, _VECTORS = "learned_with", (later("Bundled vectors"), later("GloVe"))
+
+
+def learned_with(record: str) -> dict[str, str]:
+    """Return what a link to the learning curves needs for a record with other vectors."""
+    return {_WITH: _VECTORS[1]} if any(record in names[1:] for names in RECORDS.values()) else {}
 
 
 def _learned(scene: CrowdScene) -> None:
@@ -129,12 +135,22 @@ def _learned(scene: CrowdScene) -> None:
     if name not in RECORDS:
         inform(say("No learning curve is recorded for these texts: choose others above."))
         return
-    try:
-        curves = once("learning curves", name, lambda: _recorded(name))
-    except DpcoreError as error:
-        refuse(say("The learning curves could not be read."), error)
-        return
+    names = RECORDS[name]
     with st.container(horizontal=True, vertical_alignment="top"):
+        record = names[0]
+        if len(names) > 1:
+            vectors = segments(
+                say("Vectors"),
+                list(_VECTORS),
+                _WITH,
+                say("Of the words: those of the laboratory, or GloVe of 300 numbers a word."),
+            )
+            record = names[_VECTORS.index(vectors)]
+        try:
+            curves = once("learning curves", record, lambda: _recorded(record))
+        except DpcoreError as error:
+            refuse(say("The learning curves could not be read."), error)
+            return
         kind = pick(
             say("Mechanism"),
             list(dict.fromkeys(curve.label for curve in curves[TF_IDF][1:])),
@@ -186,7 +202,7 @@ def _learned(scene: CrowdScene) -> None:
 
 
 def _recorded(name: str) -> dict[str, list[LearningCurve]]:
-    record = read_recorded(RECORDS[name])
+    record = read_recorded(name)
     return {way: learning_curves(record, way) for way in _WAYS}
 
 

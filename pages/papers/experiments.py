@@ -13,6 +13,7 @@ from dpcore.papers.ours.learning import RECORDS
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
+from pages.crowd.views import learned_with
 from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.claims import Row, listing
 from pages.shared import link
@@ -175,8 +176,9 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ),
     ("pixeldp-", "robustness", "noise_record", {"robust_view": "Noise in networks"}),
     *(
-        (record, "crowd", "", {"crowd": crowd, "part": "In numbers"})
-        for crowd, record in RECORDS.items()
+        (name, "crowd", "", {"crowd": crowd, "part": "In numbers"} | learned_with(name))
+        for crowd, names in RECORDS.items()
+        for name in names[::-1]  # the longer name first
     ),
     ("intervals", "crowd", "", {"crowd": "yelp", "part": "Count a word"}),
     ("trade-off", "tradeoff", "", {}),
