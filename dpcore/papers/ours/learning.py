@@ -121,7 +121,7 @@ STUDIES = (
         "learning-agnews-glove", "AG News with GloVe vectors", "agnews.parquet", SIZES[:-2], 10,
         _GLOVE, lexicon="agnews",
     ),
-    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], 5, _at_levels(_FEWER)),
+    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], 4, _at_levels(_FEWER)),
 )  # fmt: skip
 RECORDS = {
     "yelp": ("learning-yelp",),
