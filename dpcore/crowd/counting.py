@@ -352,7 +352,7 @@ def open_copy(
 
 @dataclass(frozen=True)
 class _Copy:
-    """How a private copy is read.
+    """Format and columns of a private copy, for its readers.
 
     Attributes:
         path: where it is, for every worker.

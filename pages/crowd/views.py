@@ -177,9 +177,8 @@ def _learned(scene: CrowdScene) -> None:
     at = max(i for i, size in enumerate(drawn[0].sizes) if size <= scene.choices.sizes[step])
     clean, private = drawn[0], drawn[place + 1]
     finding = say(
-        "A classifier that learned from {texts:,} private texts, of which {guessed} of 100 content "
-        "words can be guessed, reads {right} of 100 clean texts correctly; one that learned from "
-        "as many clean texts, {clean}.",
+        "A classifier taught by {texts:,} private texts ({guessed} of 100 content words guessed) "
+        "reads {right} of 100 clean texts correctly; taught by clean ones, {clean}.",
         texts=private.sizes[at],
         right=numeral(f"{100 * private.accuracy[at].mean:.0f}"),
         guessed=numeral(f"{100 * LEAKAGES[place]:g}"),

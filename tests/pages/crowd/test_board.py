@@ -216,9 +216,9 @@ def test_a_classifier_learns_as_it_is_recorded(
     at = clean.sizes.index(texts)
     right, best = (100 * curve.accuracy[at].mean for curve in (own[1], clean))
     said = shown_text(test)
-    assert f"learned from {texts:,} private texts, of which 10 of 100 content words" in said
+    assert f"taught by {texts:,} private texts (10 of 100 content words guessed)" in said
     assert f"reads {right:.0f} of 100 clean texts correctly" in said
-    assert f"as many clean texts, {best:.0f}." in said
+    assert f"taught by clean ones, {best:.0f}." in said
     (figure,) = test.get("plotly_chart")
     drawn = [trace for trace in json.loads(figure.proto.spec)["data"] if "error_y" in trace]
     assert len(drawn) == 1 + len(own)
