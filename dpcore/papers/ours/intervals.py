@@ -32,7 +32,7 @@ HELD, WIDTH = "interval holds truth", "half width of interval"
 
 _AT = (1, 3)  # of `LEVELS`: a tenth and a third of the content words are guessed
 _MOST = 60_000_000  # words that pass a mechanism together
-_LABELS = ("k-ary", "tem", "neighbour-response, k = 10")
+_LABELS = ("k-ary", "neighbour-response, k = 10")
 
 
 def _arms() -> tuple[Arm, ...]:

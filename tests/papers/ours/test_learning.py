@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -172,5 +171,4 @@ def test_the_recorded_intervals_hold() -> None:
     rows = read_recorded(intervals.STUDY.name).rows(intervals.HELD)
     # 95 % but for chance: of these many shares none is below by five standard errors of 400.
     assert rows["value"].min() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / 400)
-    unbiased = rows[rows["mechanism"] != "neighbour-response"]
-    assert abs(np.mean(unbiased["value"]) - 0.95) < 0.03
+    assert rows["value"].mean() > 0.95
