@@ -53,8 +53,6 @@ def test_two_processes_count_alike_and_leave_nothing_beside_the_copy(
     assert set(Path(made[0]).parent.iterdir()) == before
     code, _, err = run(capsys, *asked, "--workers", "0")
     assert (code, "workers must be a whole number" in err) == (2, True)
-    code, _, err = run(capsys, *asked, "--scheduler", "tcp://127.0.0.1:1")
-    assert (code, "no Dask scheduler answers" in err) == (2, True)
 
 
 def test_a_person_reads_tables(

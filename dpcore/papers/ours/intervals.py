@@ -70,8 +70,8 @@ def measure_intervals(cell: Cell, sources: Sources) -> list[Row]:
     `repeated`, releases of each.
 
     Returns:
-        For each number of texts (`variant`) and rank (`at`) `HELD` with Wilson's interval, and the
-        mean `WIDTH`.
+        For each number of texts (`variant`) and rank (`at`) `HELD` with the interval of Clopper and
+        Pearson, and the mean `WIDTH`.
     """
     lexicon, mechanism = sources.lexicon(cell.lexicon), sources.mechanism(cell)
     epsilon, repeated = cell.epsilons[0], int(cell.option("repeated"))
