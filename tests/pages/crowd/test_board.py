@@ -192,6 +192,7 @@ def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_th
         assert f"'{word}'" in printed.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "label", "way", "texts"),
     [
@@ -227,6 +228,7 @@ def test_a_classifier_learns_as_it_is_recorded(
         assert trace["x"] == list(curve.sizes)
 
 
+@pytest.mark.slow
 def test_where_no_curve_is_recorded_it_says_so() -> None:
     test = open_link("crowd", part="In numbers", crowd="yahoo")
     assert "No learning curve is recorded for these texts" in shown_text(test)
