@@ -5,11 +5,12 @@ import pytest
 
 from dpcore.arrays import FloatArray
 from dpcore.crowd import undo as undoing
-from dpcore.crowd.operators import DenseOperator, operator_of
+from dpcore.crowd.operators import ColumnOperator, DenseOperator, operator_of
 from dpcore.crowd.queries import Queries, of_indices, of_numbers
 from dpcore.crowd.undo import EXACT, Estimators, undo
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import silent
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import SMALL, make, typical
@@ -205,3 +206,25 @@ def test_what_else_is_asked_does_not_change_an_answer(
         alone = undo(mechanism, epsilon, of_indices(SMALL, np.array([word])), TOTAL)
         np.testing.assert_allclose(alone.values[:, 0], together.values[:, word], atol=1e-6)
         assert alone.worst[0] == pytest.approx(together.worst[word], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "budget", "custext", "diffractor", "santext", "santext-plus", "syntf", "tem",
+        "truncated-gumbel-repaired",
+    ],
+)  # fmt: skip
+def test_a_law_read_column_by_column_is_that_of_its_matrix(name: str) -> None:
+    """So a large lexicon is undone whose law is neither sparse nor a kernel of one distance."""
+    mechanism, values = create(name, SMALL), np.random.default_rng(0).normal(size=(len(SMALL), 3))
+    epsilon = typical(mechanism)
+    columns = ColumnOperator(mechanism, epsilon, silent)
+    matrix = DenseOperator(mechanism, epsilon)
+    assert columns.times(values) == pytest.approx(matrix.times(values), abs=1e-12)
+    assert columns.transposed(values) == pytest.approx(matrix.transposed(values), abs=1e-12)
+    assert columns.stays() == pytest.approx(matrix.stays(), abs=1e-12)
+    assert (columns.weights is None) == (not mechanism.symmetric_law)
+    means, off = columns.enclosed(values)
+    assert np.all(np.abs(means - matrix.times(values)) <= off)
+    assert off.max() < 1e-5
