@@ -376,8 +376,8 @@ class _Copy:
         words = reader.read((text or "" for text in documents.texts), for_text=False)
         groups = None
         if self.wanted.keep:
-            kept = form.kept(documents, self.wanted)
-            groups = ["" if cell is None else str(cell) for (cell,) in kept]
+            cells = form.kept(documents, self.wanted)
+            groups = ["" if cell is None else str(cell) for (cell,) in cells]
         return words.words, words.offsets, groups
 
 
@@ -393,7 +393,7 @@ def _read_by_workers(
         waiting[payload["number"]] = result
         while place in waiting:
             part = waiting.pop(place)
-            words, lengths = (_numbers(part[name]) for name in ("words", "lengths"))
+            words, lengths = (_unpacked(part[name]) for name in ("words", "lengths"))
             yield words, np.concatenate(([0], np.cumsum(lengths))), part["groups"]
             place += 1
 
@@ -414,14 +414,14 @@ def read_span(payload: Json) -> Json:
     )
     reader = Reader(open_lexicon(Place(**payload["lexicon"])), copy.treatment)
     words, offsets, groups = copy.read(copy.form(), reader, Span(**payload["span"]))
-    return {"words": _text(words), "lengths": _text(np.diff(offsets)), "groups": groups}
+    return {"words": _packed(words), "lengths": _packed(np.diff(offsets)), "groups": groups}
 
 
-def _text(numbers: IntArray) -> str:
+def _packed(numbers: IntArray) -> str:
     return b64encode(numbers.astype("<i4").tobytes()).decode("ascii")
 
 
-def _numbers(text: str) -> IntArray:
+def _unpacked(text: str) -> IntArray:
     return np.frombuffer(b64decode(text), dtype="<i4").astype(np.int64)
 
 

@@ -128,15 +128,15 @@ def all_counts(
     outputs = observed.outputs.T.astype(np.float64) * allowed[:, None]
     groups = outputs.shape[1]
     model = np.arange(groups) if like is None else np.asarray(like)
-    drawn, place = np.unique(model, return_inverse=True)
+    models, place = np.unique(model, return_inverse=True)
     # The draws are of the error alone: the same texts give the same errors.
     normal = generator(0, "errors of counts").normal(size=(_DRAWS, operator.n, 1))
-    noise = [np.sqrt(outputs[:, drawn]) * draw for draw in normal]
+    noise = [np.sqrt(outputs[:, models]) * draw for draw in normal]
     solved = _transposed_solution(
         operator, np.concatenate([outputs, *noise], axis=1), allowed, progress
     )  # fmt: skip
     counts = solved[:, :groups]
-    squares = (solved[:, groups:].reshape(operator.n, _DRAWS, drawn.size) ** 2).mean(axis=1)
+    squares = (solved[:, groups:].reshape(operator.n, _DRAWS, models.size) ** 2).mean(axis=1)
     squares = squares[:, place]
     if like is not None:  # of h² nearly all is that of the word itself
         squares = squares * (outputs / np.maximum(outputs[:, model], 1.0))

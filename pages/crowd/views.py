@@ -16,7 +16,6 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.outwards import at_least, at_most
 from dpcore.papers.ours.learning import (
-    LEVELS,
     RECORDS,
     TF_IDF,
     UNDONE,
@@ -171,26 +170,26 @@ def _learned(scene: CrowdScene) -> None:
             ),
         )
         way = next(way for way in ways if _WAYS[way] == title)
-    drawn = [curves[TF_IDF][0], *(curve for curve in curves[way] if curve.label == kind)]
+    clean, by_level = curves[TF_IDF][0], [curve for curve in curves[way] if curve.label == kind]
     leakage, step = scene.at
-    place = min(leakage, len(drawn) - 2)
-    at = max(i for i, size in enumerate(drawn[0].sizes) if size <= scene.choices.sizes[step])
-    clean, private = drawn[0], drawn[place + 1]
+    private = by_level[min(leakage, len(by_level) - 1)]
+    at = max(i for i, size in enumerate(clean.sizes) if size <= scene.choices.sizes[step])
     finding = say(
         "A classifier taught by {texts:,} private texts ({guessed} of 100 content words guessed) "
         "reads {right} of 100 clean texts correctly; taught by clean ones, {clean}.",
         texts=private.sizes[at],
         right=numeral(f"{100 * private.accuracy[at].mean:.0f}"),
-        guessed=numeral(f"{100 * LEAKAGES[place]:g}"),
+        guessed=_guessed(private.level),
         clean=numeral(f"{100 * clean.accuracy[at].mean:.0f}"),
     )
     how = say(
         "Recorded on real texts, which are not here: means of {trials} trials with their "
-        "intervals of 95 %. The texts that are read have not been made private. Ring: the leakage "
-        "of the dial (33 of 100 at most) and at most its number of texts.",
+        "intervals of 95 %, by TF-IDF without privacy. The texts that are read have not been made "
+        "private. Guessed: by someone who knows how common words are. Ring: the recorded leakage "
+        "nearest to the dial's, and at most its number of texts.",
         trials=private.accuracy[at].trials,
     )
-    lines = {_line_name(curve): _points(curve) for curve in drawn}
+    lines = {_line_name(curve): _points(curve) for curve in (clean, *by_level)}
     figure = accuracy_by_texts(lines, (private.sizes[at], private.accuracy[at].mean))
     rows = [
         {"line": line, "texts": texts, "accuracy": mean, "low": low, "high": high}
@@ -208,8 +207,12 @@ def _recorded(name: str) -> dict[str, list[LearningCurve]]:
 def _line_name(curve: LearningCurve) -> str:
     if curve.level is None:
         return say("without privacy")
-    guessed = LEAKAGES[LEVELS.index(curve.level)]
-    return say("{guessed} of 100 guessed", guessed=numeral(f"{100 * guessed:g}"))
+    return say("{guessed} of 100 guessed", guessed=_guessed(curve.level))
+
+
+def _guessed(level: float | None) -> str:
+    """Write the share that is guessed at a recorded level, which is near to that of the dial."""
+    return "" if level is None else numeral(f"{100 * level:.0f}")
 
 
 def _points(curve: LearningCurve) -> list[tuple[int, float, float, float]]:

@@ -21,7 +21,7 @@ larger ε.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,17 @@ ARMS = (
     Arm("trlaplace-corrected", (119.0, 138.0, 160.0, 185.0, 211.0)),
     Arm("adept-l1", (97.6, 115.0, 134.0, 153.0, 174.0)),
 )
+
+
+def arms_at(labels: Sequence[str], levels: Sequence[int]) -> tuple[Arm, ...]:
+    """Return some arms by their names, each with its ε at some of `LEVELS`, given by place."""
+    named = {arm.name: arm for arm in ARMS}
+    return tuple(
+        Arm(arm.mechanism, tuple(arm.epsilons[i] for i in levels), arm.settings, arm.name)
+        for arm in map(named.__getitem__, labels)
+    )
+
+
 _FIRST = 1
 # Seed 0 is that of the record of `leak`, from which ε was found: here all noise is fresh.
 _SHARED: Settings = (

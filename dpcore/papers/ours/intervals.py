@@ -16,9 +16,8 @@ from dpcore.crowd.estimates import LEVEL, TEXTS, Estimates, OutputCounts
 from dpcore.crowd.queries import of_indices
 from dpcore.crowd.undo import undo
 from dpcore.mechanisms.bulk import outputs_at
-from dpcore.papers.ours.equal_leakage import ARMS as AT_EQUAL_LEAKAGE
-from dpcore.papers.ours.equal_leakage import LEVELS
-from dpcore.study.plan import Arm, Cell, Plan, Row, Study, row
+from dpcore.papers.ours.equal_leakage import LEVELS, arms_at
+from dpcore.study.plan import Cell, Plan, Row, Study, row
 from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import BUNDLED
 
@@ -34,22 +33,13 @@ _AT = (1, 3)  # of `LEVELS`: a tenth and a third of the content words are guesse
 _MOST = 60_000_000  # words that pass a mechanism together
 _LABELS = ("k-ary", "neighbour-response, k = 10")
 
-
-def _arms() -> tuple[Arm, ...]:
-    arms = {arm.name: arm for arm in AT_EQUAL_LEAKAGE}
-    return tuple(
-        Arm(arm.mechanism, tuple(arm.epsilons[i] for i in _AT), arm.settings, arm.name)
-        for arm in map(arms.__getitem__, _LABELS)
-    )
-
-
 STUDY = Study(
     "Intervals of counts: how often they hold the truth",
     "",
     Plan(
         "intervals",
         "dpcore.papers.ours.intervals:measure_intervals",
-        _arms(),
+        arms_at(_LABELS, _AT),
         (BUNDLED,),
         options=(
             ("crowd", "yelp"), ("sizes", SIZES), ("ranks", RANKS), ("repeated", REPEATED),
@@ -85,7 +75,7 @@ def measure_intervals(cell: Cell, sources: Sources) -> list[Row]:
         # The same words under every mechanism.
         written = cell.shared_generator("written", size).multinomial(total, pooled / pooled.sum())
         estimators = undo(mechanism, epsilon, queries, total)
-        rng, held, widths = cell.generator("released", size), [], []
+        rng, insides, widths = cell.generator("released", size), [], []
         for some in _parts(repeated, total):
             spoken = np.repeat(np.arange(len(lexicon)), written * some)
             came = outputs_at(mechanism, rng, spoken, np.array([epsilon]))[:, 0]
@@ -105,10 +95,10 @@ def measure_intervals(cell: Cell, sources: Sources) -> list[Row]:
                 for end in ("low", "high")
             )
             truth = written[words][:, None]
-            held.append((low <= truth) & (truth <= high))
+            insides.append((low <= truth) & (truth <= high))
             widths.append(0.5 * (high - low) / np.maximum(truth, 1))
         for place, rank in enumerate(ranks.tolist()):
-            inside = np.concatenate([part[place] for part in held])
+            inside = np.concatenate([part[place] for part in insides])
             width = np.concatenate([part[place] for part in widths])
             where = {
                 "epsilon": epsilon,

@@ -26,8 +26,8 @@ from dpcore.learn.corpus import Bags, bags_of
 from dpcore.learn.intervals import Mean, mean_interval
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.ours.equal_leakage import ARMS as AT_EQUAL_LEAKAGE
 from dpcore.papers.ours.equal_leakage import LEVELS as ALL_LEVELS
+from dpcore.papers.ours.equal_leakage import arms_at
 from dpcore.study.plan import (
     CLEAN,
     PRIVATE,
@@ -49,6 +49,7 @@ from dpcore.study.vocabularies import BUNDLED, labelled_rows
 if TYPE_CHECKING:
     import pandas as pd
 
+_PLACES = range(4)
 LEVELS = ALL_LEVELS[:4]
 """Shares of content words guessed by someone who knows how common they are."""
 TF_IDF, UNDONE = "tf-idf", "undone counts"
@@ -64,7 +65,6 @@ _MADLIB_TRIALS = 3
 _TASK = "dpcore.papers.ours.learning:measure_learning"
 
 
-_AT_LEVELS = {arm.name: arm for arm in AT_EQUAL_LEAKAGE}
 # ε of the same leakages over the words of AG News with GloVe vectors, by bisection of `leak`. There
 # a response over ten words leaks 30 of 100 at most.
 _GLOVE = (
@@ -72,11 +72,6 @@ _GLOVE = (
     Arm("tem", (1.539, 1.735, 1.939, 2.154)),
     Arm("neighbour-response", (5.265, 6.182, 7.419), (("k", 10),), "neighbour-response, k = 10"),
 )
-
-
-def _at_levels(labels: Sequence[str]) -> tuple[Arm, ...]:
-    arms = map(_AT_LEVELS.__getitem__, labels)
-    return tuple(replace(a, epsilons=a.epsilons[: len(LEVELS)], label=a.name) for a in arms)
 
 
 def _study(
@@ -111,17 +106,17 @@ def _study(
 
 STUDIES = (
     _study(
-        "learning-yelp", "Yelp", "yelp_sentences.parquet", SIZES, 10, _at_levels(_COMPARED),
+        "learning-yelp", "Yelp", "yelp_sentences.parquet", SIZES, 10, arms_at(_COMPARED, _PLACES),
         ("test", "dev"),
     ),
     _study(
-        "learning-agnews", "AG News", "agnews.parquet", SIZES[:-2], 10, _at_levels(_FEWER)
+        "learning-agnews", "AG News", "agnews.parquet", SIZES[:-2], 10, arms_at(_FEWER, _PLACES)
     ),
     _study(
         "learning-agnews-glove", "AG News with GloVe vectors", "agnews.parquet", SIZES[:-2], 10,
         _GLOVE, lexicon="agnews",
     ),
-    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], 4, _at_levels(_FEWER)),
+    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], 4, arms_at(_FEWER, _PLACES)),
 )  # fmt: skip
 RECORDS = {
     "yelp": ("learning-yelp",),
@@ -150,15 +145,17 @@ def measure_learning(cell: Cell, sources: Sources) -> list[Row]:
     sizes: tuple[int, ...] = tuple(cell.option("sizes"))
     if cell.epsilon is None:
         rows = [
-            found
+            accuracy
             for trial in trials
-            for found in trial.tf_idf(trial.training, {CLEAN: trial.testing}, sizes, lexicon, None)
+            for accuracy in trial.tf_idf(
+                trial.training, {CLEAN: trial.testing}, sizes, lexicon, None
+            )
         ]
-        return [found | {"data": cell.option("title")} for found in rows]
+        return [accuracy | {"data": cell.option("title")} for accuracy in rows]
     mechanism, epsilon = sources.mechanism(cell), cell.epsilon
     parts = [bags for trial in trials for bags in (trial.training, trial.testing)]
     # One call for all trials: the laws of their words are computed once.
-    texts = [drawn for (drawn,) in private(mechanism, parts, cell.epsilons, cell.seed)]
+    texts = [at_epsilon for (at_epsilon,) in private(mechanism, parts, cell.epsilons, cell.seed)]
     released = list(zip(texts[::2], texts[1::2], strict=True))
     rows = []
     for trial, (training, testing) in zip(trials, released, strict=True):
@@ -168,7 +165,7 @@ def measure_learning(cell: Cell, sources: Sources) -> list[Row]:
         rows += trial.tf_idf(training, faced, sizes, lexicon, epsilon)
     if cell.option("undone"):
         rows += _by_undone_counts(mechanism, epsilon, trials, released, sizes)
-    return [found | {"data": cell.option("title")} for found in rows]
+    return [measured | {"data": cell.option("title")} for measured in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,12 +184,12 @@ class _Trial:
     ) -> Iterator[Row]:  # fmt: skip
         """Yield the accuracy of TF-IDF on the first texts."""
         for size in sizes:
-            known = Prepared(_first(training, size), self.labels[:size])
+            first = Prepared(_first(training, size), self.labels[:size])
             rows = learned(
-                known, faced, self.true, (TF_IDF,), lexicon.vectors, self.number, epsilon
+                first, faced, self.true, (TF_IDF,), lexicon.vectors, self.number, epsilon
             )
-            for found in rows:
-                yield found | {"at": size, "seed": self.number}
+            for accuracy in rows:
+                yield accuracy | {"at": size, "seed": self.number}
 
 
 def _texts(cell: Cell, sources: Sources, trial: int) -> _Trial:
@@ -242,10 +239,10 @@ def _by_undone_counts(
         ),
     )
     undone = all_counts(mechanism, epsilon, every, like=[len(names)] * (len(names) + 1))
-    known = iter(enumerate(observed))
+    places = iter(enumerate(observed))
     for trial, (_, testing) in zip(trials, released, strict=True):
         for size in sizes:
-            place, part = next(known)
+            place, part = next(places)
             own = slice(place * classes, (place + 1) * classes)
             weights = weights_of(part, AllCounts(undone.counts[own], undone.errors[own]))
             for where, texts in ((CLEAN, trial.testing), (PRIVATE, testing)):

@@ -222,7 +222,8 @@ def test_a_classifier_learns_as_it_is_recorded(
     assert f"taught by clean ones, {best:.0f}." in said
     (figure,) = test.get("plotly_chart")
     drawn = [trace for trace in json.loads(figure.proto.spec)["data"] if "error_y" in trace]
-    assert len(drawn) == 1 + len(own)
+    names = [f"{100 * curve.level:.0f} of 100 guessed" for curve in own if curve.level]
+    assert [trace["name"] for trace in drawn] == ["without privacy", *names]
     for trace, curve in zip(drawn, [clean, *own], strict=True):
         assert trace["y"] == pytest.approx([100 * mean.mean for mean in curve.accuracy])
         assert trace["x"] == list(curve.sizes)
