@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,15 @@ from dpcore.study.recorded import read_recorded
 from tests.chance import FALSE_ALARM
 
 
-@pytest.fixture(scope="module")
-def tasks() -> dict[str, Exercise]:
-    return {key: exercise(key, load()) for key in EXERCISES}
+@cache
+def task_of(key: str) -> Exercise:
+    return exercise(key, load())
 
 
 @pytest.mark.slow
-def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
-    assert tuple(tasks) == tuple(EXERCISES)
-    for key, task in tasks.items():
+def test_every_answer_can_be_guessed() -> None:
+    for key in EXERCISES:
+        task = task_of(key)
         assert task.key == key
         assert task.question.endswith("?")
         assert task.truth.endswith(".")
@@ -47,7 +48,7 @@ def test_every_answer_can_be_guessed(tasks: dict[str, Exercise]) -> None:
             assert task.step <= 2 * task.near
 
 
-def test_names(tasks: dict[str, Exercise]) -> None:
+def test_names() -> None:
     """Two words drawn from a text at random: how often no other text holds both."""
     from dpcore.attack.linking import ordinary_words_of
 
@@ -58,13 +59,13 @@ def test_names(tasks: dict[str, Exercise]) -> None:
         pair = {*rng.choice(sorted(text), 2, replace=False).tolist()}
         alone.append(sum(pair <= other for other in texts) == 1)
     # Texts are alike in weight here too, so the mean is unbiased (Hoeffding, 1e-6).
-    assert abs(np.mean(alone) - tasks["names"].answer / 100) < math.sqrt(
+    assert abs(np.mean(alone) - task_of("names").answer / 100) < math.sqrt(
         math.log(2e6) / (2 * len(texts))
     )
 
 
 @pytest.mark.slow
-def test_draw(tasks: dict[str, Exercise]) -> None:
+def test_draw() -> None:
     """Independent draws agree with the answer, which is an estimate over directions itself."""
     lexicon, draws = load(), 4_000
     madlib = create("madlib", lexicon)
@@ -73,7 +74,7 @@ def test_draw(tasks: dict[str, Exercise]) -> None:
     word = select_words(lexicon, [lesson.DRAW_WORD])
     much: dict[str, Any] = {"runs": lesson.RUNS, "repetitions": lesson.REPETITIONS, "seed": 0}
     measured = measure(madlib, word, [lesson.DRAW_EPSILON], **much)
-    answer = tasks["draw"].answer / 100
+    answer = task_of("draw").answer / 100
     error = math.hypot(
         float(measured.figures.nw_error[0, 0]), math.sqrt(answer * (1 - answer) / draws)
     )
@@ -81,29 +82,29 @@ def test_draw(tasks: dict[str, Exercise]) -> None:
     assert error < 0.015
 
 
-def test_odds(tasks: dict[str, Exercise]) -> None:
+def test_odds() -> None:
     lexicon = load()
     a, b = (lexicon.vectors[i].astype(float) for i in lexicon.indices(lesson.ODDS_WORDS))
     once = math.exp(lesson.ODDS_EPSILON * math.dist(a, b))
-    task = tasks["odds"]
+    task = task_of("odds")
     assert task.options[int(task.answer)].startswith(f"{once**2:.3g}-fold")
     assert f"{once:.3g}-fold" in task.question
 
 
 @pytest.mark.slow
-def test_crowd(tasks: dict[str, Exercise]) -> None:
+def test_crowd() -> None:
     lexicon, draws = load(), 2_000
     words = np.repeat(lexicon.indices(lesson.CROWD_WORDS), draws)
     out = create("madlib", lexicon).sample(generator(4), words, lesson.CROWD_EPSILON)
     stays = (out == words).reshape(2, draws).mean(axis=1)
-    assert int(np.argmax(stays)) == tasks["crowd"].answer
+    assert int(np.argmax(stays)) == task_of("crowd").answer
     assert abs(stays[0] - stays[1]) > 0.1  # beyond doubt: seven standard errors
-    lonely, dense = (int(share) for share in re.findall(r"(\d+)%", tasks["crowd"].truth))
+    lonely, dense = (int(share) for share in re.findall(r"(\d+)%", task_of("crowd").truth))
     for share, stay in zip(stays, (dense, lonely), strict=True):
         assert abs(100 * share - stay) < 7  # five standard errors of the two estimates
 
 
-def test_price(tasks: dict[str, Exercise]) -> None:
+def test_price() -> None:
     table = read_recorded("teaching-corpus").table
     rows = table[
         (table["quantity"] == "accuracy")
@@ -114,16 +115,16 @@ def test_price(tasks: dict[str, Exercise]) -> None:
         & np.isclose(table["epsilon"], lesson.PRICE_EPSILON)
     ]
     assert rows["seed"].nunique() == len(rows) == 5
-    assert tasks["price"].answer == pytest.approx(100 * rows["value"].mean())
+    assert task_of("price").answer == pytest.approx(100 * rows["value"].mean())
 
 
-def test_claim(tasks: dict[str, Exercise]) -> None:
-    task = tasks["claim"]
+def test_claim() -> None:
+    task = task_of("claim")
     assert float(task.options[int(task.answer)]) == math.sqrt(lesson.CLAIM_LATENT)
     assert "over a million-fold" in task.truth
 
 
-def test_proof(tasks: dict[str, Exercise]) -> None:
+def test_proof() -> None:
     """The number that the page Robustness shows when it opens."""
     from dpcore.learn.pixeldp.digits import digits
     from pages.robustness.pictures_work import Noise, ScoreBound, certified, noisy_scores
@@ -132,19 +133,19 @@ def test_proof(tasks: dict[str, Exercise]) -> None:
     result, labels = certified(Noise(), ScoreBound()), digits().test_labels
     right = noisy_scores(Noise()).model.places(labels) == result.classes
     share = float((right & (result.sizes >= lesson.PROOF_SIZE)).mean())
-    assert tasks["proof"].answer == pytest.approx(100 * share)
+    assert task_of("proof").answer == pytest.approx(100 * share)
 
 
 @pytest.mark.slow
-def test_choose(tasks: dict[str, Exercise]) -> None:
+def test_choose() -> None:
     """Words drawn and exchanged at the ε that was found: one in ten stays, and so says the law."""
     lexicon = load()
     tem = create("tem", lexicon)
     words = np.random.default_rng(8).integers(0, len(lexicon), 1_000)
-    out = tem.sample(generator(9), words, tasks["choose"].answer)
+    out = tem.sample(generator(9), words, task_of("choose").answer)
     result = stats.binomtest(int((out == words).sum()), words.size, lesson.GOAL)
     assert result.pvalue >= FALSE_ALARM
-    staying = open_channel(tem).staying(tasks["choose"].answer)
+    staying = open_channel(tem).staying(task_of("choose").answer)
     assert staying.mean() == pytest.approx(lesson.GOAL, abs=5e-4)
 
 
