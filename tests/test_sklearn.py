@@ -333,7 +333,10 @@ def test_a_classifier_of_clean_texts_learns_from_private_ones() -> None:
     assert learned.predict(["a good one", "a bad one"]).tolist() == ["praise", "blame"]
     assert learned.score(["good good", "bad bad"], ["praise", "blame"]) == 1.0
     three = CrowdClassifier(8.5).fit(private, np.repeat(["a", "b", "c", "d"], 200))
-    assert three.decision_function(["good"]).shape == (1, 4)
+    scores = three.decision_function(["good", "bad"])
+    assert scores.shape == (2, 4)
+    best = [three.classes_[i] for i in scores.argmax(axis=1)]
+    assert three.predict(["good", "bad"]).tolist() == best
     assert clone(learned).get_params() == learned.get_params()
 
 

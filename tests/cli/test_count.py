@@ -1,5 +1,7 @@
 """The command `count`: from a private copy to numbers, and what it refuses."""
 
+import errno
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,26 @@ def test_a_person_reads_tables(
     assert code == 0
     assert "near doctor" in out
     assert "No ε is spent" in err
+
+
+def test_workers_need_a_place_beside_the_copy(
+    made: tuple[str, str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(**_: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    code, _, err = run(capsys, *count(made, "--words", "word5", "--workers", "2"))
+    assert code == 2
+    assert "out.csv for the lexicon, and there is none (Read-only file system)" in err
+
+
+def test_kinds_are_counted(made: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    answer = result(capsys, *count(made, "--kinds"))
+    rows = {row["query"]: row for row in answer["rows"]}
+    assert rows["noun.person"]["low"] <= 400 <= rows["noun.person"]["high"]
 
 
 def test_a_list_may_be_a_secret_and_is_not_printed(

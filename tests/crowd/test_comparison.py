@@ -1,6 +1,7 @@
 """Groups of private texts compared: what differs, trends, and the distance of two means."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dpcore.crowd.comparison import (
     places,
     trends,
 )
-from dpcore.crowd.estimates import TEXTS, Estimates, OutputCounts
+from dpcore.crowd.estimates import POPULATION, TEXTS, Estimates, OutputCounts
 from dpcore.crowd.queries import of_coordinates, of_indices
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
@@ -129,6 +130,7 @@ def test_several_groups_are_compared_with_the_rest_each() -> None:
     comparison = compare(drawn(np.random.default_rng(3), [share] * 3, 3_000))
     assert len(comparison.rows) == comparison.hypotheses == 3 * N
     assert {row.rest for row in comparison.rows} == {"the rest"}
+    assert comparison.to_pandas().to_dict("records") == [row.to_dict() for row in comparison.rows]
     with pytest.raises(ParameterError, match="two groups"):
         compare(drawn(np.random.default_rng(3), [share], 3_000))
 
@@ -199,3 +201,8 @@ def test_the_distance_of_two_means_is_without_the_noise() -> None:
     assert held / 300 >= 0.9
     with pytest.raises(ParameterError, match="no group"):
         mean_distance(estimates, "a", "c")
+    with pytest.raises(ParameterError, match="of=texts"):
+        mean_distance(replace(estimates, of=POPULATION), "a", "b")
+    rough = replace(estimators, worst=estimators.worst + 1.0)
+    with pytest.raises(ParameterError, match="without a bias"):
+        mean_distance(replace(estimates, estimators=rough), "a", "b")

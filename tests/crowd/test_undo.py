@@ -11,6 +11,7 @@ from dpcore.crowd.undo import EXACT, Estimators, undo
 from dpcore.errors import ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import silent
+from dpcore.mechanisms import distances
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create
 from tests.mechanisms.contract import SMALL, make, typical
@@ -188,7 +189,9 @@ def test_k_ary_response_is_the_closed_form() -> None:
     np.testing.assert_allclose(estimators.values[:, 0], expected, rtol=1e-6)
 
 
-def test_a_dense_operator_is_the_plain_twin() -> None:
+@pytest.mark.parametrize("tile", [7, 1_000])
+def test_a_dense_operator_is_the_plain_twin(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distances, "TILE", tile)
     mechanism = create("tem", SMALL)
     operator, twin = operator_of(mechanism, 2.0), DenseOperator(mechanism, 2.0)
     values = np.eye(len(SMALL))
@@ -228,3 +231,14 @@ def test_a_law_read_column_by_column_is_that_of_its_matrix(name: str) -> None:
     means, off = columns.enclosed(values)
     assert np.all(np.abs(means - matrix.times(values)) <= off)
     assert off.max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["tem", "neighbour-response"])
+def test_queries_with_a_number_of_words_each_are_undone_as_by_themselves(name: str) -> None:
+    mechanism = create(name, SMALL, {"k": 3} if name == "neighbour-response" else {})
+    asked, totals = queries(len(SMALL)), np.array([300.0, 10_000.0, 1e6])
+    together = undo(mechanism, 1.0, asked, totals)
+    for i, total in enumerate(totals.tolist()):
+        alone = undo(mechanism, 1.0, asked.only(np.array([i])), total)
+        np.testing.assert_allclose(together.values[:, i], alone.values[:, 0], rtol=1e-4, atol=1e-4)
+        assert together.worst[i] == pytest.approx(alone.worst[0], rel=1e-3, abs=1e-6)

@@ -35,6 +35,7 @@ INCHES = b'text,label\nw1 w2,1\nw3 w4,2" tall\nrosa has hiv,"3\nmore,4\n"\nx,5\n
 UNCLOSED = b'text,label\nw1 w2,1\nw3,"2\nmy name is rosa,3\nw5,4\n'
 # Name and content of a file, columns that are kept; how many documents, or a part of the refusal.
 CASES: dict[str, tuple[bytes, tuple[str, ...], int | str]] = {
+    "no_keys.jsonl": (b"{}\n{}\n", (), "holds no JSON object"),
     "blank_line.jsonl": (b'{"text":"w1","n":1}\n\n{"text":"w2","n":0}\n', ("n",), 2),
     "trailing_blank.jsonl": (b'{"text":"w1"}\n\n', (), 1),
     "missing_text.jsonl": (b'{"text":"w1","n":1}\n{"n":0}\n', ("n",), 2),
