@@ -63,8 +63,8 @@ class Noise:
         mean = np.maximum(1.0 - self.worst, 0.0) ** 2
         return np.asarray(np.maximum((1.0 - share) * self.rest + share * (self.own - mean), 0.0))
 
-    def error(self, share: FloatArray, words: float, level: float) -> FloatArray:
-        """Return the relative half width r with N words of text, shape (m,)."""
+    def error(self, share: FloatArray, words: float | FloatArray, level: float) -> FloatArray:
+        """Return the relative half width r with N words of text, one N or m; shape (m,)."""
         half = normal_quantile(level) * np.sqrt(self.variance(share) / words)
         return np.asarray((half + self.bias) / share)
 
@@ -93,7 +93,7 @@ def noise_of(
     epsilon: float,
     queries: Queries,
     frequency: FloatArray,
-    total: float,
+    total: float | FloatArray,
     progress: Progress = silent,
 ) -> Noise:
     """Compute the noise of estimates of 0–1 queries.
@@ -103,7 +103,8 @@ def noise_of(
         epsilon: its ε.
         queries: 0–1 queries.
         frequency: shares of the words of the texts, shape (n,).
-        total: number of words of text, which matters where P has no inverse.
+        total: number of words of text, one for all queries or one for each, which matters where P
+            has no inverse.
         progress: called with (stage, done, all).
 
     Raises:

@@ -94,7 +94,7 @@ def undo(
     mechanism: Mechanism,
     epsilon: float,
     queries: Queries,
-    total: float,
+    total: float | FloatArray,
     *,
     used: BoolArray | None = None,
     progress: Progress = silent,
@@ -105,7 +105,8 @@ def undo(
         mechanism: with an exact law and a promise that is not refuted.
         epsilon: of the private texts.
         queries: over the mechanism's lexicon.
-        total: number of words that will be counted; it matters where P has no inverse.
+        total: number of words that will be counted, one for all queries or one for each; it
+            matters where P has no inverse.
         used: words that go through the mechanism, and outputs that are told from others, shape
             (n,); all if None.
         progress: called with (stage, done, all).
@@ -116,9 +117,9 @@ def undo(
     """
     value = mechanism.check_epsilon(epsilon)
     check_countable(mechanism, value)
-    expected = max(1.0, total)
+    totals = np.broadcast_to(np.asarray(total, dtype=np.float64), len(queries)).tolist()
     # To the next power of four: files of nearly one size share a solution.
-    expected = 4.0 ** math.ceil(math.log(expected, 4.0))
+    expected = np.array([4.0 ** math.ceil(math.log(max(1.0, each), 4.0)) for each in totals])
     quick = response_of(mechanism, value) is not None  # a closed form
     name = _name(mechanism, value, queries, expected, used)
     fingerprint = mechanism.lexicon.fingerprint
@@ -130,8 +131,12 @@ def undo(
     # Half by the language and half all alike, so that no word goes without weight.
     frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
     parts = [
-        _undone(operator, part, frequency, expected, used, progress)
-        for part in queries.parts(_TOGETHER)
+        _undone(operator, part, frequency, some, used, progress)
+        for part, some in zip(
+            queries.parts(_TOGETHER),
+            np.split(expected, range(_TOGETHER, len(queries), _TOGETHER)),
+            strict=True,
+        )
     ]
     estimators = _joined(queries, parts)
     if not quick and name is not None:
@@ -157,13 +162,19 @@ def _joined(queries: Queries, parts: list[Estimators]) -> Estimators:
 
 
 def _name(
-    mechanism: Mechanism, epsilon: float, queries: Queries, total: float, used: BoolArray | None
+    mechanism: Mechanism,
+    epsilon: float,
+    queries: Queries,
+    totals: FloatArray,
+    used: BoolArray | None,
 ) -> str | None:
     """Return the name of a solution in the cache; None for the code of other people."""
     # The key of a mechanism names its law; code of other people may change under the same key.
     if not type(mechanism).__module__.startswith("dpcore."):
         return None
     digest = hashlib.sha256()
+    several = np.unique(totals).tolist()
+    total = several[0] if len(several) == 1 else totals.tolist()
     law = json.dumps([_VERSION, mechanism.key, mechanism.settings(), epsilon, total])
     digest.update(law.encode())
     digest.update(queries.digest)
@@ -183,7 +194,7 @@ def _undone(
     operator: Operator,
     queries: Queries,
     frequency: FloatArray,
-    total: float,
+    totals: FloatArray,
     used: BoolArray | None,
     progress: Progress,
 ) -> Estimators:
@@ -194,7 +205,9 @@ def _undone(
     both = targets if queries.binary else np.concatenate((targets, targets**2), axis=1)
     both = both * used[:, None]
     outputs = operator.transposed((frequency * used)[:, None])[:, 0]
-    solved = _solve(operator, both, frequency, outputs, total, used, progress)
+    solved = _solve(
+        operator, both, frequency, outputs, np.resize(totals, both.shape[1]), used, progress
+    )
     values = solved.astype(np.float32)
     # In double precision, for the very numbers that are used.
     means, off = operator.enclosed(values[:, :m].astype(np.float64), progress)
@@ -205,7 +218,7 @@ def _undone(
     if short.any():
         # The same once more: what is left is a query itself, and small.
         second = _solve(
-            operator, left[:, short], frequency, outputs, total, used, progress
+            operator, left[:, short], frequency, outputs, totals[short], used, progress
         ).astype(np.float32)  # fmt: skip
         means, off = operator.enclosed(second.astype(np.float64), progress)
         shortfall = np.maximum((left[:, short] + off - means) * used[:, None], 0.0).max(axis=0)
@@ -221,7 +234,7 @@ def _solve(
     targets: FloatArray,
     frequency: FloatArray,
     outputs: FloatArray,
-    total: float,
+    totals: FloatArray,
     used: BoolArray,
     progress: Progress,
 ) -> FloatArray:
@@ -243,6 +256,7 @@ def _solve(
     values, residual = next(steps)
     for step in range(1, limit + 1):
         # Half the width that an interval will have: two standard errors, and the bias.
+        total = totals[active]
         noise = np.sqrt(total * (outputs @ values**2))
         error = 2.0 * noise + total * (frequency @ np.abs(residual))
         done = np.abs(residual).max(axis=0) <= 0.3 * EXACT
