@@ -126,7 +126,8 @@ class Language:
 
 _STOP_WORDS = """
     a an the this that these those
-    i me my mine myself you your yours yourself he him his himself she her hers herself
+    i me my mine myself you your yours yourself he
+    him his himself she her hers herself
     it its itself we us our ours ourselves they them their theirs themselves
     who whom whose which what when where why how
     and or but nor so yet if then than because while although though unless until whether

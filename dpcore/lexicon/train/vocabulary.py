@@ -74,7 +74,8 @@ WANTED = frozenset(
     need think thought know knew say said tell told ask asked give gave get got make made take
     took run ran walk walked
 
-    i you he she it we they me him her us them my your his its our their mine yours a an the
+    i you he
+    she it we they me him her us them my your his its our their mine yours a an the
     don't can't won't isn't doesn't didn't i'm you're it's that's i've i'll we're they're
     couldn't wouldn't let's
 
