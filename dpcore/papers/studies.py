@@ -9,6 +9,7 @@ from dpcore.papers.huang2024 import plans as huang2024
 from dpcore.papers.lecuyer2019 import study as lecuyer2019
 from dpcore.papers.ours import (
     authors,
+    counted,
     deniability,
     equal_leakage,
     intervals,
@@ -43,6 +44,7 @@ EXPERIMENTS = _by_name(
     tradeoff.STUDY,
     tradeoff.LEAK,
     tradeoff.LEFT,
+    counted.STUDY,
     redactors.STUDY,
     redactors.PERSONS,
     *equal_leakage.STUDIES,

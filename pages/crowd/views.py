@@ -40,7 +40,7 @@ from pages.shared import link
 from pages.shared.figure import show_figure
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
-from pages.shared.link import pick, segments, steps, tabs
+from pages.shared.link import choose_one, pick, segments, steps, tabs
 from pages.shared.messages import inform, note, refuse
 from pages.shared.once import once, session_memo
 from pages.shared.table import DIGITS, show_table
@@ -51,7 +51,55 @@ _WORD, _LIST, _KIND = later("A word"), later("A list"), later("A kind")
 _ASKED = "count"  # the word that is counted, in the link
 _OFFERED = ("great", "worst", "boring", "music", "team", "market", "science")
 _TYPED, _AT_FIRST, _LONGEST = "crowd_list", "boring dull tedious predictable", 2_000  # a list
-_FIRST_KIND = "noun.feeling"
+KINDS = {
+    "noun.feeling": later("feelings"),
+    "adj.all": later("qualities, adjectives"),
+    "adj.pert": later("of something, adjectives"),
+    "adj.ppl": later("participles"),
+    "adv.all": later("adverbs"),
+    "noun.Tops": later("beginnings of WordNet"),
+    "noun.act": later("acts"),
+    "noun.animal": later("animals"),
+    "noun.artifact": later("things made by people"),
+    "noun.attribute": later("attributes"),
+    "noun.body": later("the body"),
+    "noun.cognition": later("ideas"),
+    "noun.communication": later("messages"),
+    "noun.event": later("events"),
+    "noun.food": later("food"),
+    "noun.group": later("groups"),
+    "noun.location": later("places"),
+    "noun.motive": later("motives"),
+    "noun.object": later("natural objects"),
+    "noun.person": later("persons"),
+    "noun.phenomenon": later("phenomena"),
+    "noun.plant": later("plants"),
+    "noun.possession": later("possessions"),
+    "noun.process": later("processes"),
+    "noun.quantity": later("quantities"),
+    "noun.relation": later("relations"),
+    "noun.shape": later("shapes"),
+    "noun.state": later("states"),
+    "noun.substance": later("substances"),
+    "noun.time": later("times"),
+    "verb.body": later("grooming and dressing"),
+    "verb.change": later("changing"),
+    "verb.cognition": later("thinking"),
+    "verb.communication": later("telling"),
+    "verb.competition": later("fighting and playing"),
+    "verb.consumption": later("eating and drinking"),
+    "verb.contact": later("touching"),
+    "verb.creation": later("making"),
+    "verb.emotion": later("feeling"),
+    "verb.motion": later("moving"),
+    "verb.perception": later("seeing and hearing"),
+    "verb.possession": later("having and giving"),
+    "verb.social": later("living together"),
+    "verb.stative": later("being"),
+    "verb.weather": later("weather"),
+    "unknown": later("not in WordNet"),
+}
+"""Kinds of words, the lexicographer files of WordNet, in plain words; the first is the default."""
 _BETWEEN = re.compile(r"[\s,;]+")
 _ERRORS, _ERROR = (2, 5, 10, 20, 50), 10  # percent
 _TEXTS = np.geomspace(10, 1e7, 61)
@@ -235,20 +283,24 @@ def _asked(words: Lexicon) -> tuple[str, Queries] | None:
         if kind == _WORD:
             return _asked_word(words)
         if kind == _KIND:
-            kinds = of_kinds(words)
-            names = sorted(kinds.names, key=lambda name: name != _FIRST_KIND)
-            name = pick(
-                say("Kind"),
-                names,
-                "kind",
-                say("Of most senses of a word in WordNet: a feeling, a person, a food, a change."),
-                names=True,
-                width=260,
-            )
-            return say("words of the kind {kind}", kind=name), kinds.only(
-                np.array([kinds.names.index(name)])
-            )
+            return _asked_kind(words)
         return _asked_list(words)
+
+
+def _asked_kind(words: Lexicon) -> tuple[str, Queries]:
+    kinds = of_kinds(words)
+    titles = {name: f"{say(KINDS[name])} ({name})" for name in KINDS if name in kinds.names}
+    name = choose_one(
+        st.selectbox,
+        say("Kind"),
+        titles,
+        "kind",
+        help=say("Of most senses of a word in WordNet: a feeling, a person, a food, a change."),
+        format_func=titles.__getitem__,
+        width=260,
+    )
+    places = np.array([kinds.names.index(name)])
+    return say("words of the kind {kind}", kind=titles[name]), kinds.only(places)
 
 
 def _asked_word(words: Lexicon) -> tuple[str, Queries]:

@@ -183,6 +183,8 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("intervals", "crowd", "", {"crowd": "yelp", "part": "Count a word"}),
     ("trade-off", "tradeoff", "", {}),
     ("leak", "tradeoff", "", {}),
+    ("left", "tradeoff", "", {}),
+    ("counted", "tradeoff", "", {"left": "counted-100000"}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
     ("persons-authors", "attacker", "", {"view": "A sentence", "about": "A person"}),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.attack.trade.ground import COUNTED, GUESSED, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of
 from dpcore.rewrite.sentence import SentenceDraw
@@ -224,6 +224,8 @@ def _guides(
         text = say("without privacy {level:.0f} %", level=level)
         flat = [[low, level], [width, level]]
         return [{"label": text, "kind": "line", "points": flat, "place": 1}]
+    if utility.key in COUNTED.values():
+        return []
     end = min(width, high)
     diagonal = [[low, low], [end, end]]
     # Someone who repeats the output guesses the words that stay: no more can stay than are guessed.

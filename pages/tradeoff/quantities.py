@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcore.attack.trade.ground import GUESSED, KEPT, MEANT, NEARLY
+from dpcore.attack.trade.ground import COUNTED, GUESSED, KEPT, MEANT, NEARLY
 from pages.shared.guessed import ABOUT
 from pages.shared.language import later
 
@@ -171,6 +171,27 @@ UTILITIES = (
         later("words that stay"),
         later("of the words"),
         bound=GUESSED,
+    ),
+    Utility(
+        COUNTED[10_000],
+        "counted-10000",
+        later("words counted in 10,000 texts"),
+        later("words counted within ten percent"),
+        later("of the words counted"),
+    ),
+    Utility(
+        COUNTED[100_000],
+        "counted-100000",
+        later("words counted in 100,000 texts"),
+        later("words counted within ten percent"),
+        later("of the words counted"),
+    ),
+    Utility(
+        COUNTED[1_000_000],
+        "counted-1000000",
+        later("words counted in a million texts"),
+        later("words counted within ten percent"),
+        later("of the words counted"),
     ),
     Utility(
         "accuracy",

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.trade.ground import GUESSED, KEPT, MEANT, NEARLY
-from dpcore.papers.ours.tradeoff import ARMS, LEAK, STUDY
+from dpcore.attack.trade.ground import COUNTED, GUESSED, KEPT, MEANT, NEARLY
+from dpcore.crowd.planner import WORDS_PER_TEXT
+from dpcore.papers.ours.tradeoff import ARMS, COUNTING, LEAK, STUDY
 from dpcore.papers.written import Filled
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
@@ -113,6 +114,21 @@ def _meaning_view(scene: TradeoffScene) -> None:
                 "often as they occur."
             )
         )
+    elif utility.key in COUNTED.values():
+        st.markdown(
+            say(
+                "**words counted**: the share of content words, as they occur, whose number in "
+                "the private texts ({words} words each) is known within ten percent up and down, "
+                "in an interval of level 95 %. Noise without an exact law, such as madlib's, "
+                "cannot be undone: such a method has no curve.",
+                words=WORDS_PER_TEXT,
+            )
+        )
+        st.page_link(
+            "pages/crowd/page.py",
+            label=say("What a crowd of private texts still tells"),
+            icon=":material/arrow_forward:",
+        )
     else:
         st.markdown(
             say(
@@ -151,6 +167,8 @@ def _computed_view(scene: TradeoffScene) -> None:
     )
     made_view(recorded(LEAK.name))
     made_view(recorded(STUDY.name))
+    if scene.utility.key in COUNTED.values():
+        made_view(recorded(COUNTING))
     if scene.utility.data is not None:
         made_view(recorded(scene.utility.data[0]))
 
@@ -184,6 +202,7 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
             later("Numbers at the dial"): lambda: at_step(scene),
             later("All curves"): lambda: recorded(STUDY.name).table,
             later("All curves of what is guessed"): lambda: recorded(LEAK.name).table,
+            later("All curves of what can be counted"): lambda: recorded(COUNTING).table,
         },
         drawing="tradeoff",
     )
@@ -211,7 +230,7 @@ def python_cell(scene: TradeoffScene) -> str:
             f"curves = {source}",
             f"for label in {labels!r}:",
             "    curve = curves.get(label)",
-            "    if curve is not None:",
+            f"    if curve is not None and {utility.key!r} in curve:",
             f"        epsilon = curve.epsilon_at({counted(leakage)!r}, {share!r})",
             f"        left = curve.at({utility.key!r}, {counted(leakage)!r}, {share!r})",
             "        print(label, epsilon, left)",

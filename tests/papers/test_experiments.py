@@ -115,5 +115,5 @@ def test_every_experiment_says_what_it_reads() -> None:
         assert experiment.plan.together or not experiment.rewrites
         # These are of the laws alone: there is no unchanged text to begin with.
         first = experiment.plan.cells()[0].mechanism
-        assert first == "" or name in {"trade-off", "leak", "left", "intervals"}
+        assert first == "" or name in {"trade-off", "leak", "left", "counted", "intervals"}
         assert "toy" not in experiment.sizes

@@ -26,6 +26,9 @@ knows how common they are, and those of which they guess the word or one of the 
 KEPT, MEANT = "counts-kept", "counts-meaning"
 """Utilities of content words, each counted as often as it occurs in text: `kept` and `meaning`.
 Over the dictionary a rare word, isolated as it is, counts as much as a common one."""
+COUNTED = {texts: f"counted-{texts}" for texts in (10_000, 100_000, 1_000_000)}
+"""Utility by number of texts: share of content words, as often as they occur, whose number in so
+many private texts is known to ten percent."""
 NEAR = 10
 """k: the word itself and the nine words nearest to it."""
 PAIRS = 60

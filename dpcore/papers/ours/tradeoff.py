@@ -18,6 +18,7 @@ from dpcore.attack.trade.attackers import from_laws, shares_from_samples
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import (
     BAYES,
+    COUNTED,
     GUESSED,
     KEPT,
     LEAKAGES,
@@ -224,12 +225,16 @@ def measure_left(cell: Cell, sources: Sources) -> list[Row]:
     return [amount_row(each, draws) for each in rows]
 
 
+COUNTING = "counted"
+"""Name of the record of `dpcore.papers.ours.counted`."""
+
+
 @cache
 def recorded_curves() -> dict[str, TradeCurve]:
-    """Read the three records by the labels of their curves, in the order of `ARMS`.
+    """Read the four records by the labels of their curves, in the order of `ARMS`.
 
-    Quantities are `LEAKAGES` and `UTILITIES`, all words equally likely, and those of `LEAK` and
-    `LEFT`, content words as often as they occur.
+    Quantities are `LEAKAGES` and `UTILITIES`, all words equally likely, and those of `LEAK`,
+    `LEFT` and `COUNTING`, content words as often as they occur.
 
     Raises:
         StudyError: a record is missing or damaged.
@@ -239,12 +244,20 @@ def recorded_curves() -> dict[str, TradeCurve]:
     leaks = read_recorded(LEAK.name).table
     leaks = leaks[leaks["quantity"].isin(LEAKED) & (leaks["variant"] != _BEFORE)]
     left = read_recorded(LEFT.name).table
-    more = [leaks.replace({"quantity": LEAKED}), left[left["quantity"].isin((KEPT, MEANT))]]
+    counted = read_recorded(COUNTING).table
+    more = [
+        leaks.replace({"quantity": LEAKED}),
+        left[left["quantity"].isin((KEPT, MEANT))],
+        counted[counted["quantity"].isin(COUNTED.values())],
+    ]
     curves = {}
     for label, some in rows.groupby("label", sort=False):
         whole = TradeCurve.of(some, BAYES)
         for table in more:
-            part = TradeCurve.of(table[table["label"] == label], BAYES)
+            of_one = table[table["label"] == label]
+            if not len(of_one):
+                continue  # it cannot be counted in its texts
+            part = TradeCurve.of(of_one, BAYES)
             amounts, weaker = whole.amounts | part.amounts, whole.at_least | part.at_least
             whole = replace(whole, amounts=amounts, at_least=weaker)
         if GUESSED in whole.at_least:

@@ -24,6 +24,7 @@ from dpcore.crowd.shown import (
 )
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.kinds import kinds_of
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least, at_most
 from dpcore.papers.lesson import TOGETHER_TEXTS, together
@@ -32,6 +33,7 @@ from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from pages.crowd import scene
 from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
+from pages.crowd.views import KINDS
 from tests.pages.app import component, dials, open_link, open_page, shown_text, table, unopened
 
 
@@ -319,11 +321,15 @@ def test_a_list_is_counted_and_enters_no_link() -> None:
     assert "Type a word of the vocabulary" in shown_text(test)
 
 
+def test_every_kind_has_a_name_in_plain_words() -> None:
+    assert set(kinds_of(load(None)).names) == set(KINDS)
+
+
 @pytest.mark.slow
 def test_a_kind_is_counted_in_every_group() -> None:
     link = {"counted": "A kind", "kind": "noun.food", "crowd": "agnews"}
     test = open_link("crowd", part="Count a word", **link)
-    assert "words of the kind noun.food" in shown_text(test)
+    assert "words of the kind food (noun.food)" in shown_text(test)
     names = [trace["name"] for trace in plotted(test)["data"]]
     assert names == ["world", "truth", "sports", "truth", "business", "truth",
                      "science and technology", "truth"]  # fmt: skip

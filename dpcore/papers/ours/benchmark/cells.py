@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dpcore.attack.bounds.meter import largest_epsilon, meter
-from dpcore.attack.leak import EQUAL
+from dpcore.attack.leak import COUNTS, EQUAL
 from dpcore.attack.output.prior import parse_prior
 from dpcore.attack.trade.attackers import from_draws, poorly_attacked
-from dpcore.attack.trade.ground import Amount
+from dpcore.attack.trade.ground import GUESSED, Amount
 from dpcore.attack.trade.levels import Outputs, epsilons_at, first_epsilons
 from dpcore.attack.trade.tradeoff import left_of_words, tradeoff
 from dpcore.errors import DpcoreError
@@ -26,7 +26,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, resolve
 from dpcore.papers.ours.equal_leakage import MEASURED, corpus_parts
 from dpcore.papers.ours.teaching import divided
-from dpcore.papers.ours.tradeoff import LEAKED, amount_row, leaked
+from dpcore.papers.ours.tradeoff import LEAKED, amount_row, leaked, recorded_curve
 from dpcore.rewrite.documents import encode_all, release_seconds
 from dpcore.study.labelled_trial import (
     Material,
@@ -191,7 +191,7 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     outputs = Outputs(*cell.option("outputs")[1]).of(mechanism)
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
-    poor = poorly_attacked(amounts, table.before)
+    attacked = poor = poorly_attacked(amounts, table.before)
     if poor and not mechanism.exact_law:
         weak = [amount for amount in amounts if _weak(amount, poor)]
         better = from_draws(mechanism, weak, _DRAWS, outputs, cell.seed)
@@ -203,8 +203,8 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     ]
     stranger = str(cell.option("stranger", EQUAL))
     if stranger != EQUAL:
-        # Who has only noise to learn from needs outputs of every word; a law says more than those.
-        learned = 0 if mechanism.exact_law else _DRAWS
+        # Learning from outputs of every word adds to repeating where outputs are often neighbours.
+        learned = _DRAWS if attacked and not mechanism.exact_law else 0
         final = Outputs(*cell.option("outputs")[1])
         draws = final.guessed_from(mechanism, parse_prior(mechanism.lexicon, stranger))
         for gain, each in leaked(mechanism, cell.epsilons, stranger, draws, cell.seed, learned):
@@ -266,6 +266,7 @@ def _bounds(lexicon: Lexicon, stranger: str) -> Iterator[Row]:
 
 
 _FIND = "dpcore.papers.ours.benchmark.cells:find"
+_AROUND = (0.98, 1.02)  # of the ε at which a record has a level
 _SAME = 0.005  # relative: a found ε this near to a guaranteed one is replaced by it
 
 
@@ -388,18 +389,35 @@ def _levels(
     plan: Plan, made: dict[str, tuple[Mechanism, Settings]], given: Given
 ) -> dict[str, list[tuple[float, float | None, str]]]:
     """Return share, ε and reason for every level of every mechanism."""
+    options = dict(plan.options)
+    who = str(options.get("stranger", EQUAL))
     arms = tuple(
-        Arm(mechanism.short, first_epsilons(mechanism), settings, label)
+        Arm(mechanism.short, first_guesses(mechanism, who), settings, label)
         for label, (mechanism, settings) in made.items()
     )
-    options = dict(plan.options)
-    stranger = _guessed_by(str(options.get("stranger", EQUAL)))
+    stranger = _guessed_by(who)
     asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][0]), *stranger)
     first = Plan(f"{plan.name}-levels", _FIND, arms, plan.lexicons, options=asked, together=True)
     found: dict[str, list[tuple[float, float | None, str]]] = {label: [] for label in made}
     for each in given.run(first):
         found[each["label"]].append((each["at"], each["value"] or None, each["variant"]))
     return found
+
+
+def first_guesses(mechanism: Mechanism, stranger: str) -> tuple[float, ...]:
+    """Return the ε at which a search for the levels begins, ascending.
+
+    They lie around all levels if there is a record of what this stranger guesses, and form a coarse
+    grid else; the first and the last are the ends of the grid.
+    """
+    epsilons = first_epsilons(mechanism)
+    curve = recorded_curve(mechanism) if stranger == COUNTS else None
+    recorded = [] if curve is None else [curve.epsilon_at(GUESSED, share) for share in LADDER]
+    around = [factor * epsilon for epsilon in recorded if epsilon for factor in _AROUND]
+    if len(around) < len(_AROUND) * len(LADDER):
+        return epsilons
+    inside = {float(f"{each:.4g}") for each in around if epsilons[0] < each < epsilons[-1]}
+    return tuple(sorted({epsilons[0], *inside, epsilons[-1]}))
 
 
 def _own(mechanism: Mechanism, kind: str, epsilon: float) -> tuple[float | None, str]:

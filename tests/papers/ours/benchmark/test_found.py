@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dpcore.attack.leak import leak
+from dpcore.attack.trade.levels import first_epsilons
 from dpcore.guarantee import Status
+from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms import certificate
-from dpcore.papers.ours.benchmark.cells import LADDER, QUICK, complete
+from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.benchmark.cells import LADDER, QUICK, complete, first_guesses
 from dpcore.study.plan import Arm, Given, Plan
 from tests.mechanisms import lexicons
 
@@ -28,3 +33,20 @@ def test_noise_that_is_certified_on_the_way_is_used_at_once(
     _, rows = complete(plan, given, [("tem-calibrated", ())], calibrate=calibrate)
     (status,) = [each["variant"] for each in rows if each["quantity"] == "status"]
     assert status == str(Status.CERTIFIED if calibrate else Status.PROVED)
+
+
+def test_a_search_begins_around_what_is_recorded() -> None:
+    lexicon = load(None)
+    for name, recorded in (("k-ary", True), ("rantext", False)):
+        mechanism = create(name, lexicon)
+        whole = first_epsilons(mechanism)
+        assert first_guesses(mechanism, "equal") == whole
+        guesses = first_guesses(mechanism, "counts")
+        assert (guesses != whole) == recorded
+        assert (guesses[0], guesses[-1]) == (whole[0], whole[-1])
+    k_ary = create("k-ary", lexicon)
+    guesses = first_guesses(k_ary, "counts")
+    shares = [each.after for each in leak(k_ary, guesses, "counts")]
+    for share in LADDER:  # within the two that lie around it
+        place = int(np.searchsorted(shares, share))
+        assert 0.7 * share < shares[place - 1] <= share <= shares[place] < 1.4 * share
