@@ -86,7 +86,9 @@ def packet(
         # An axis that begins above zero has no close-up: most of what is drawn would be cut off.
         "frame": [int(share > _CLOSE or leakage.low > 0.0) for share in leakage.steps],
         "lines": [_look(one) for one in shown],
-        "rows": [_row(i, shown[i], leakage, marks[i], texts) for i in _ranked(marks, step)],
+        "rows": [
+            _row(i, shown[i], leakage, utility, marks[i], texts) for i in _ranked(marks, step)
+        ],
         "texts": list(texts),
         "left": say(utility.left),
         "findings": findings,
@@ -242,6 +244,7 @@ def _row(
     number: int,
     one: BoardCurve,
     leakage: Leakage,
+    utility: Utility,
     places: Sequence[list[float] | None],
     texts: dict[str, int],
 ) -> dict[str, Any]:
@@ -251,12 +254,15 @@ def _row(
         "promise": [],
         "words": [],
     }
+    uncounted = ""
+    if utility.key in COUNTED.values() and utility.key not in one.drawn:
+        uncounted = " · " + say("nothing can be counted")
     for share, epsilon in zip(leakage.steps, epsilons(one.curve, leakage), strict=True):
         if epsilon is None or one.draw is None:
             row["promise"].append(_absent(one.curve, leakage, share))
             row["words"].append(None)
             continue
-        row["promise"].append(promise(one.mechanism, epsilon))
+        row["promise"].append(promise(one.mechanism, epsilon) + uncounted)
         row["words"].append(marked_words(one.draw, epsilon, texts))
     return row
 

@@ -55,7 +55,8 @@ class Utility:
         left: text after a number: "29 %" "of the meaning".
         data: record and labelling of texts to learn from; None for the lexicon.
         bound: the leakage that it can never exceed.
-        ends: ends of its axis, in percent: for accuracy, from below chance to above no privacy.
+        ends: ends of its axis, in percent: for accuracy, from below chance to above no privacy;
+            None for those of the close-up.
     """
 
     key: str
@@ -175,23 +176,26 @@ UTILITIES = (
     Utility(
         COUNTED[10_000],
         "counted-10000",
-        later("words counted in 10,000 texts"),
-        later("words counted within ten percent"),
-        later("of the words counted"),
+        later("words countable in 10,000 texts"),
+        later("words countable within ten percent"),
+        later("of the words countable"),
+        ends=(0.0, 100.0),
     ),
     Utility(
         COUNTED[100_000],
         "counted-100000",
-        later("words counted in 100,000 texts"),
-        later("words counted within ten percent"),
-        later("of the words counted"),
+        later("words countable in 100,000 texts"),
+        later("words countable within ten percent"),
+        later("of the words countable"),
+        ends=(0.0, 100.0),
     ),
     Utility(
         COUNTED[1_000_000],
         "counted-1000000",
-        later("words counted in a million texts"),
-        later("words counted within ten percent"),
-        later("of the words counted"),
+        later("words countable in a million texts"),
+        later("words countable within ten percent"),
+        later("of the words countable"),
+        ends=(0.0, 100.0),
     ),
     Utility(
         "accuracy",

@@ -104,7 +104,7 @@ def choose_two() -> tuple[Leakage, Utility]:
         help=say(
             "**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
             "that has nothing to do with it. **Words as they were**: the share that stays. "
-            "**Counted**: the share of content words whose number in so many private texts is "
+            "**Countable**: the share of content words whose number in so many private texts is "
             "known within ten percent. **Learned**: accuracy of a classifier on private texts."
         ),
         label_visibility="collapsed",

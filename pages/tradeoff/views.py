@@ -117,7 +117,7 @@ def _meaning_view(scene: TradeoffScene) -> None:
     elif utility.key in COUNTED.values():
         st.markdown(
             say(
-                "**words counted**: the share of content words, as they occur, whose number in "
+                "**words countable**: the share of content words, as they occur, whose number in "
                 "the private texts ({words} words each) is known within ten percent up and down, "
                 "in an interval of level 95 %. Noise without an exact law, such as madlib's, "
                 "cannot be undone: such a method has no curve.",

@@ -182,7 +182,12 @@ def test_words_are_counted_where_the_noise_can_be_undone() -> None:
         assert [y for _, y in drawn[label]] == pytest.approx(values, abs=6e-4)
     # The diagonal says something of one word, not of a number of words.
     assert not any(frame["guides"] for chart in data["charts"] for frame in chart["frames"])
-    assert "of the words counted" in data["findings"][data["step"]]
+    assert "of the words countable" in data["findings"][data["step"]]
+    for frame in data["charts"][0]["frames"]:
+        assert (frame["y"]["low"], frame["y"]["high"]) == (0.0, 100.0)
+    for row in data["rows"]:
+        is_madlib = data["lines"][row["line"]]["label"] == "madlib"
+        assert row["promise"][data["step"]].endswith("nothing can be counted") == is_madlib
     assert "(220 words each)" in shown_text(test)
 
 
