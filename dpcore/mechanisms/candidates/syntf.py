@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcore.arrays import Float32Array, FloatArray
+from dpcore.arrays import FloatArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import Ranking
@@ -32,7 +32,7 @@ from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
 
-_BLOCK = 512  # words whose similarities are held at a time
+_BLOCK = 512  # words whose vectors or similarities are computed at a time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,9 +114,14 @@ def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
     """Return the cosine with a word, 0 where it is negative, shape (n,), read-only."""
     rows = lexicon.vectors
     own = rows[word].astype(np.float64)
-    lengths = _lengths(rows) * np.linalg.norm(own)
+    lengths = _lengths(lexicon) * np.linalg.norm(own)
+    # In blocks, which stay in the processor's cache as they become float64: a seventh of the time.
+    parts = [
+        rows[start : start + _BLOCK].astype(np.float64) @ own
+        for start in range(0, len(rows), _BLOCK)
+    ]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        cosine = (rows @ own) / lengths
+        cosine = np.concatenate(parts) / lengths
     # A zero vector has no angle: it is similar only to itself.
     similarity = np.clip(np.nan_to_num(cosine, nan=0.0, posinf=0.0, neginf=0.0), 0.0, 1.0)
     similarity[word] = 1.0
@@ -124,15 +129,19 @@ def _similarity(lexicon: Lexicon, word: int) -> FloatArray:
     return np.asarray(similarity)
 
 
-def _lengths(rows: Float32Array) -> FloatArray:
-    """Return Euclidean lengths, float64."""
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+@lru_cache(maxsize=4)  # a fifth of the time of a law, if each computes them
+def _lengths(lexicon: Lexicon) -> FloatArray:
+    """Return the Euclidean lengths of the vectors, float64, read-only."""
+    rows = lexicon.vectors
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    lengths.setflags(write=False)
+    return np.asarray(lengths)
 
 
 @lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
 def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
     """Return ln Z of every word, shape (n,): one pass over all pairs."""
-    lengths = _lengths(lexicon.vectors)
+    lengths = _lengths(lexicon)
     unit = lexicon.vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
     n, result = len(lexicon), np.empty(len(lexicon))
     for start in range(0, n, _BLOCK):
