@@ -255,8 +255,8 @@ def _solve(
     limit = _SLOW_STEPS if operator.slow else _STEPS
     values, residual = next(steps)
     for step in range(1, limit + 1):
-        # Half the width that an interval will have: two standard errors, and the bias.
         total = totals[active]
+        # Half the width that an interval will have: two standard errors, and the bias.
         noise = np.sqrt(total * (outputs @ values**2))
         error = 2.0 * noise + total * (frequency @ np.abs(residual))
         done = np.abs(residual).max(axis=0) <= 0.3 * EXACT

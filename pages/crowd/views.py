@@ -53,11 +53,11 @@ _OFFERED = ("great", "worst", "boring", "music", "team", "market", "science")
 _TYPED, _AT_FIRST, _LONGEST = "crowd_list", "boring dull tedious predictable", 2_000  # a list
 KINDS = {
     "noun.feeling": later("feelings"),
-    "adj.all": later("qualities, adjectives"),
-    "adj.pert": later("of something, adjectives"),
+    "adj.all": later("adjectives"),
+    "adj.pert": later("relational adjectives"),
     "adj.ppl": later("participles"),
     "adv.all": later("adverbs"),
-    "noun.Tops": later("beginnings of WordNet"),
+    "noun.Tops": later("topmost nouns"),
     "noun.act": later("acts"),
     "noun.animal": later("animals"),
     "noun.artifact": later("things made by people"),

@@ -11,6 +11,8 @@ import numpy as np
 
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import COUNTED, GUESSED, NEARLY
+from dpcore.crowd.operators import check_countable
+from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of
 from dpcore.rewrite.sentence import SentenceDraw
@@ -256,7 +258,7 @@ def _row(
     }
     uncounted = ""
     if utility.key in COUNTED.values() and utility.key not in one.drawn:
-        uncounted = " · " + say("nothing can be counted")
+        uncounted = " · " + _uncounted(one)
     for share, epsilon in zip(leakage.steps, epsilons(one.curve, leakage), strict=True):
         if epsilon is None or one.draw is None:
             row["promise"].append(_absent(one.curve, leakage, share))
@@ -265,6 +267,15 @@ def _row(
         row["promise"].append(promise(one.mechanism, epsilon) + uncounted)
         row["words"].append(marked_words(one.draw, epsilon, texts))
     return row
+
+
+def _uncounted(one: BoardCurve) -> str:
+    """Say why there is no number: the noise cannot be undone, or it takes too long to."""
+    try:
+        check_countable(one.mechanism, float(one.curve.epsilons[0]))
+    except ParameterError:
+        return say("nothing can be counted")
+    return say("counting was not measured")
 
 
 def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:

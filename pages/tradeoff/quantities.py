@@ -157,6 +157,11 @@ LEAKAGES = (
         0.5,
     ),
 )
+_COUNTABLE = {
+    10_000: later("words countable in 10,000 texts"),
+    100_000: later("words countable in 100,000 texts"),
+    1_000_000: later("words countable in a million texts"),
+}
 UTILITIES = (
     Utility(
         MEANT,
@@ -173,29 +178,16 @@ UTILITIES = (
         later("of the words"),
         bound=GUESSED,
     ),
-    Utility(
-        COUNTED[10_000],
-        "counted-10000",
-        later("words countable in 10,000 texts"),
-        later("words countable within ten percent"),
-        later("of the words countable"),
-        ends=(0.0, 100.0),
-    ),
-    Utility(
-        COUNTED[100_000],
-        "counted-100000",
-        later("words countable in 100,000 texts"),
-        later("words countable within ten percent"),
-        later("of the words countable"),
-        ends=(0.0, 100.0),
-    ),
-    Utility(
-        COUNTED[1_000_000],
-        "counted-1000000",
-        later("words countable in a million texts"),
-        later("words countable within ten percent"),
-        later("of the words countable"),
-        ends=(0.0, 100.0),
+    *(
+        Utility(
+            key,
+            key,
+            _COUNTABLE[texts],
+            later("words countable within ten percent"),
+            later("of the words countable"),
+            ends=(0.0, 100.0),
+        )
+        for texts, key in COUNTED.items()
     ),
     Utility(
         "accuracy",

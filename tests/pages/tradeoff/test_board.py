@@ -188,6 +188,11 @@ def test_words_are_counted_where_the_noise_can_be_undone() -> None:
     for row in data["rows"]:
         is_madlib = data["lines"][row["line"]]["label"] == "madlib"
         assert row["promise"][data["step"]].endswith("nothing can be counted") == is_madlib
+    # Not measured is not impossible.
+    other = board(open_link("tradeoff", left=left, curves="diffractor,gaussian"))
+    said = {other["lines"][row["line"]]["label"]: row["promise"] for row in other["rows"]}
+    assert any(each.endswith("counting was not measured") for each in said["diffractor"])
+    assert any(each.endswith("nothing can be counted") for each in said["gaussian"])
     assert "(220 words each)" in shown_text(test)
 
 

@@ -191,8 +191,9 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     outputs = Outputs(*cell.option("outputs")[1]).of(mechanism)
     table = tradeoff(mechanism, cell.epsilons, outputs=outputs, pairs=2, seed=cell.seed)
     amounts = [amount for amount in table.rows if amount.quantity in MEASURED]
-    attacked = poor = poorly_attacked(amounts, table.before)
-    if poor and not mechanism.exact_law:
+    poor = poorly_attacked(amounts, table.before)
+    learns = bool(poor) and not mechanism.exact_law
+    if learns:
         weak = [amount for amount in amounts if _weak(amount, poor)]
         better = from_draws(mechanism, weak, _DRAWS, outputs, cell.seed)
         amounts = [amount for amount in amounts if not _weak(amount, poor)] + better
@@ -204,7 +205,7 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
     stranger = str(cell.option("stranger", EQUAL))
     if stranger != EQUAL:
         # Learning from outputs of every word adds to repeating where outputs are often neighbours.
-        learned = _DRAWS if attacked and not mechanism.exact_law else 0
+        learned = _DRAWS if learns else 0
         final = Outputs(*cell.option("outputs")[1])
         draws = final.guessed_from(mechanism, parse_prior(mechanism.lexicon, stranger))
         for gain, each in leaked(mechanism, cell.epsilons, stranger, draws, cell.seed, learned):
