@@ -135,6 +135,7 @@ class Parquet:
                 low, high = max(span.start, row), min(span.stop, row + batch.num_rows)
                 if low < high:
                     part = batch.slice(low - row, high - low).select(names)
+                    part.validate(full=True)  # a string of a damaged file may be no UTF-8
                     size += sum(_decoded_bytes(column) for column in part.columns)
                     if size > most:
                         raise InputError(

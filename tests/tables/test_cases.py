@@ -75,6 +75,11 @@ CASES: dict[str, tuple[bytes, tuple[str, ...], int | str]] = {
     "unmarked.csv": ("text,n\nw1,1\n".encode("utf-16-le"), ("n",), 1),
     "big_endian.txt": ("w1\nw2\n".encode("utf-16-be"), (), 2),
     "workbook.csv": (b"PK\x03\x04" + b"\0" * 60, (), "a workbook"),
+    "no_utf8.parquet": (
+        parquet(pa.table({"text": ["w1 zebra"]})).replace(b"zebra", b"z\x80bra"),
+        (),
+        "damaged in the rows 1 to 1",
+    ),
     "dict.parquet": (parquet(pa.table({"text": CATEGORIES})), (), 3),
     "lists.parquet": (parquet(pa.table({"text": [["rosa"]]})), (), "lists or structures, not str"),
 }  # fmt: skip
