@@ -120,8 +120,8 @@ def _meaning_view(scene: TradeoffScene) -> None:
                 "**words countable**: the share of content words, as they occur, whose number in "
                 "the private texts ({words} words each) is known within ten percent up and down, "
                 "in an interval of level 95 %. Noise without an exact law, such as madlib's, "
-                "cannot be undone: such a method has no curve, nor has one whose noise takes an "
-                "hour to undo.",
+                "cannot be undone: such a method has no curve, nor has one that was not "
+                "measured.",
                 words=WORDS_PER_TEXT,
             )
         )

@@ -28,7 +28,7 @@ from dpcore.study.runner import Sources
 
 _UNDONE = ("optimal", "tem", "tem-calibrated", "k-ary", "neighbour-response", "santext", "custext")
 # Refused are mechanisms without an exact law, and a refuted guarantee; the laws of the others are
-# read column by column, which takes an hour each.
+# read column by column, which takes longer: not measured.
 TOLERANCE = 0.1
 """Relative half width of an interval of level 95 % up to which a word is counted."""
 
