@@ -142,8 +142,8 @@ _COUNTED = "{corpus:<16} {name:<24|class} {texts:>8,} {words:>10,} {unknown:>8,}
 
 _COMPARED = (
     "{level:>7|level} {curve:<26|mechanism} {epsilon:>8|ε} {guessed:>9} {near:>9|or near} "
-    "{kept:>6|Nw} {accuracy:>22} {gain:>26|minus optimal} {clean:>9|on clean} {auc:>22|AUC} "
-    "{attack:>26|minus optimal}"
+    "{kept:>6|Nw} {accuracy:>22} {gain:>26|minus optimal} {clean:>9|on clean} "
+    "{clean_gain:>26|minus optimal} {auc:>22|AUC} {attack:>26|minus optimal}"
 )
 
 
@@ -172,7 +172,8 @@ def _compare(options: Options) -> Answer:
     return Answer(result, _compared_lines(points, without))
 
 
-_READINGS = ("guessed", "near", "equal", "kept", "accuracy", "clean", "auc", "gain", "attack")
+_DIFFERENCES = ("gain", "clean_gain", "attack")
+_READINGS = ("guessed", "near", "equal", "kept", "accuracy", "clean", "auc", *_DIFFERENCES)
 
 
 def _ends(reading: MeanInterval | None) -> list[float | None] | None:
@@ -202,7 +203,6 @@ def _shown(point: Compared) -> dict[str, str]:
         f"≥ {at_least(mean, places=4)}" if point.at_least else f"{mean:.4f}"
         for mean in (point.guessed.mean, point.near.mean)
     )
-    both = {"gain": point.gain, "attack": point.attack}
     return {
         "level": f"{point.level:g}",
         "curve": point.curve,
@@ -218,7 +218,8 @@ def _shown(point: Compared) -> dict[str, str]:
         if reading is None
         # Both ends on one side of 0.
         else f"{reading}{' *' if reading.low * reading.high > 0 else ''}"
-        for name, reading in both.items()
+        for name in _DIFFERENCES
+        for reading in [getattr(point, name)]
     }
 
 

@@ -252,6 +252,7 @@ class Compared:
         auc: of the stronger attacker on the membership of training texts.
         gain: accuracy minus that of the reference, on the same trials; the intervals hold for all
             comparisons on this corpus together. None for the reference.
+        clean_gain: the same of the accuracy on clean texts.
         attack: the same of the AUC.
     """
 
@@ -268,6 +269,7 @@ class Compared:
     clean: MeanInterval
     auc: MeanInterval
     gain: MeanInterval | None = None
+    clean_gain: MeanInterval | None = None
     attack: MeanInterval | None = None
 
 
@@ -354,11 +356,10 @@ def _curve(label: str, lines: list[Compared]) -> TradeCurve:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Readings of one mechanism at one ε: its line, and accuracy and AUC by trial."""
+    """Readings of one mechanism at one ε: its line, and numbers by trial, for each difference."""
 
     line: Compared
-    accuracy: pd.Series
-    auc: pd.Series
+    trials: dict[str, pd.Series]
 
 
 def _points(
@@ -382,7 +383,11 @@ def _points(
         if abs(rate["value"] / level - 1.0) > NEAR:
             continue
         curve, epsilon = str(rate["label"]), float(rate["epsilon"])
-        accuracy, auc = (_by_seed(rows, curve, epsilon) for rows in (tested, attacked))
+        trials = {
+            "gain": _by_seed(tested, curve, epsilon),
+            "clean_gain": _by_seed(cleanly, curve, epsilon),
+            "attack": _by_seed(attacked, curve, epsilon),
+        }
         line = Compared(
             data,
             level,
@@ -393,11 +398,9 @@ def _points(
             equal[curve, epsilon],
             rate["variant"] != BAYES,
             figures.at("nw", curve, epsilon),
-            _reading(accuracy),
-            _reading(_by_seed(cleanly, curve, epsilon)),
-            _reading(auc),
+            *(_reading(numbers) for numbers in trials.values()),
         )
-        points.append(_Point(line, accuracy, auc))
+        points.append(_Point(line, trials))
     return sorted(points, key=lambda point: point.line.level)
 
 
@@ -421,22 +424,18 @@ def _beside_reference(points: list[_Point], together: float) -> list[Compared]:
     """Return the lines, each with its differences from the reference at its level."""
     levels = dict.fromkeys(p.line.level for p in points if p.line.curve == REFERENCE)
     there = [point for point in points if point.line.level in levels]
-    # Two differences each: the error probability is divided among all of them (Bonferroni).
-    coverage = 1.0 - (1.0 - together) / max(2 * (len(there) - len(levels)), 1)
+    # The error probability is divided among all differences (Bonferroni).
+    names = tuple(there[0].trials) if there else ()
+    coverage = 1.0 - (1.0 - together) / max(len(names) * (len(there) - len(levels)), 1)
     differences: dict[tuple[str, float], dict[str, Any]] = {}
     for level in levels:
         some = [point for point in there if point.line.level == level]
-        for name, numbers in (
-            ("gain", {p.line.curve: p.accuracy for p in some}),
-            ("attack", {p.line.curve: p.auc for p in some}),
-        ):
+        for name in names:
+            numbers = {point.line.curve: point.trials[name] for point in some}
             for curve, difference in _differences(numbers, coverage).items():
                 differences.setdefault((curve, level), {})[name] = difference
-    lines = []
-    for line in (point.line for point in points):
-        both = differences.get((line.curve, line.level), {})
-        lines.append(replace(line, gain=both.get("gain"), attack=both.get("attack")))
-    return lines
+    lines = [point.line for point in points]
+    return [replace(line, **differences.get((line.curve, line.level), {})) for line in lines]
 
 
 def _differences(numbers: dict[str, pd.Series], coverage: float) -> dict[str, MeanInterval]:

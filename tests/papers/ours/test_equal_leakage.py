@@ -257,11 +257,12 @@ def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) 
     tem, madlib = by_name["tem", LEVELS[1]], by_name["madlib", LEVELS[1]]
     assert tem.gain is not None
     assert tem.attack is not None
-    assert tem.gain.mean == pytest.approx(0.05)
+    assert tem.clean_gain is not None
+    assert tem.gain.mean == tem.clean_gain.mean == pytest.approx(0.05)
     # ±0.002 in four trials of one of three mechanisms: of it 2/3 is left of its own and 1/3 of the
-    # others when the trial's mean is taken away. Two mechanisms have two differences each.
+    # others when the trial's mean is taken away. Two mechanisms have three differences each.
     squares = 4 * 0.002**2 * ((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
-    half = float(stdtrit(2 * 3, 1 - 0.05 / 4 / 2)) * math.sqrt(2 * squares / (2 * 3) / 4)
+    half = float(stdtrit(2 * 3, 1 - 0.05 / 6 / 2)) * math.sqrt(2 * squares / (2 * 3) / 4)
     assert tem.gain.high - tem.gain.mean == pytest.approx(half)
     assert madlib.gain is not None
     assert madlib.gain.high - madlib.gain.mean == pytest.approx(half)
@@ -269,8 +270,7 @@ def test_differences_are_of_the_same_trials_and_hold_together(figures: Figures) 
     assert (tem.at_least, madlib.at_least) == (False, True)
     assert madlib.gain.mean == pytest.approx(0.0)
     for alone in (by_name[REFERENCE, LEVELS[1]], by_name["k-ary", LEVELS[4]]):
-        assert alone.gain is None
-        assert alone.attack is None
+        assert alone.gain is alone.clean_gain is alone.attack is None
     assert tem.kept.mean == pytest.approx(LEVELS[1] * 1.05)
     assert tem.near.mean == pytest.approx(2 * tem.guessed.mean) == pytest.approx(4 * tem.equal.mean)
     assert tem.clean.mean == pytest.approx(tem.accuracy.mean + 0.05)
@@ -296,7 +296,7 @@ def test_the_command_line(
     assert "d, without privacy: accuracy 0.800 (0.800 to 0.800), AUC 0.900" in printed
     lines = {line.split()[1]: line for line in printed.splitlines() if line.strip()[:1] == "0"}
     assert "≥ 0.0918" in lines["madlib"]
-    assert lines["tem"].count("*") == 1
+    assert lines["tem"].count("*") == 2
     assert "*" not in lines["madlib"]
     assert main(["study", "compare", "toy", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -350,9 +350,10 @@ def test_laws_of_one_form_teach_the_same(study: Study) -> None:
     assert len(twins) % len(LEVELS) == 0
     for point in twins:
         assert point.gain is not None
+        assert point.clean_gain is not None
         assert point.attack is not None
-        assert point.gain.low <= 0.0 <= point.gain.high
-        assert point.attack.low <= 0.0 <= point.attack.high
+        for difference in (point.gain, point.clean_gain, point.attack):
+            assert difference.low <= 0.0 <= difference.high
 
 
 @pytest.mark.slow
