@@ -10,7 +10,8 @@ Quantitative Information Flow*, chapters 3 and 5):
 Strangers are `STRANGERS`, or any prior. Gains are `GAINS`: the very word (1 if v = w), a near word
 (1 if v is w or one of the nine words nearest to w), the kind of w in WordNet, or one of two words.
 
-Where a column P(y | ·) is a closed form, all outputs are summed; where it takes an integral,
+Where a column P(y | ·) is a closed form, all outputs are summed (at once, if a law is a base and a
+few pairs); where it takes an integral,
 outputs are drawn, and given each of them the best guess is exact. For a mechanism without a law
 `after` is the success of an attacker: a lower bound of what the best one guesses. The stranger
 `reads` reads whole texts (`dpcore.attack.language.context`), so right guesses are counted.
@@ -22,7 +23,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -33,13 +34,18 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.context import BIGRAM, context_attack, places_of
 from dpcore.attack.language.trial import share_of
 from dpcore.attack.output.channel import Channel, open_channel
-from dpcore.attack.output.prior import Prior, content_words, parse_prior
-from dpcore.attack.output.success import bernstein
-from dpcore.attack.trade.ground import BAYES, NEAR
+from dpcore.attack.output.prior import (
+    Gain,
+    Prior,
+    content_words,
+    pair_of,
+    parse_prior,
+)
+from dpcore.attack.output.success import bernstein, sparse_success
+from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.cache import CacheEntry, keep, recall
-from dpcore.lexicon.kinds import kinds_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
@@ -52,20 +58,24 @@ from dpcore.limits import (
 from dpcore.measure.probability_intervals import Tally
 from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.distances import near_distances
-from dpcore.mechanisms.mechanism import Mechanism, NoisyNearestForm, check_mechanism
+from dpcore.mechanisms.mechanism import (
+    ColumnForm,
+    Mechanism,
+    NoisyNearestForm,
+    check_mechanism,
+)
 from dpcore.noise.samplers import Radial
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_least, at_most
 from dpcore.rewrite.sentence import draw, prepare
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    pass
 
 COUNTS: str = "counts"
 EQUAL: str = "equal"
 READS: str = "reads"
 STRANGERS = (COUNTS, "counts-all", EQUAL, READS)
-GAINS = ("word", "near", "kind")
 
 _WHO = {  # guesses which words
     COUNTS: ("someone who knows how common words are", "content words"),
@@ -147,79 +157,6 @@ class Leak:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
-class Gain:
-    """Gain g(v, w) of guesses v and words w.
-
-    Attributes:
-        name: of `GAINS`, or the pair.
-        table: g, shape (guesses, n), sparse; None for the identity.
-    """
-
-    name: str
-    table: csr_matrix | None = field(repr=False)
-
-    @classmethod
-    def of(cls, lexicon: Lexicon, name: str, progress: Progress = silent) -> Gain:
-        """Prepare a gain over a lexicon.
-
-        Raises:
-            ParameterError: there is no such gain, or no kinds are known for this language.
-        """
-        n = len(lexicon)
-        if name == "word" or _pair(name):
-            return cls(name, None)
-        from scipy.sparse import csr_matrix
-
-        if name == "near":
-            near = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(min(NEAR, n), progress)
-            guesses = near.indices.reshape(-1)
-            words = np.repeat(np.arange(n), near.indices.shape[1])
-            return cls(name, csr_matrix((np.ones(words.size), (guesses, words)), shape=(n, n)))
-        if name == "kind":
-            kinds = kinds_of(lexicon)
-            if kinds.none:
-                raise ParameterError(
-                    f"no kinds of words are known for the language {lexicon.language!r}: take the "
-                    "gain word or near"
-                )
-            codes, count = kinds.codes.astype(np.int64), len(kinds.names)
-            table = csr_matrix((np.ones(n), (codes, np.arange(n))), shape=(count, n))
-            return cls(name, table)
-        raise ParameterError(
-            f"a gain is {', '.join(GAINS)} or pair=a,b (one of two words), got {name[:40]!r}"
-        )
-
-    def best(self, beliefs: FloatArray) -> FloatArray:
-        """Return max_v Σ_w beliefs(w)·g(v, w) of each row, shape (rows,).
-
-        Args:
-            beliefs: weights of the words, shape (rows, n).
-        """
-        if self.table is None:
-            return np.asarray(beliefs.max(axis=1))
-        # The rows as columns, so that the sparse product runs along them.
-        return np.asarray((self.table @ np.ascontiguousarray(beliefs.T)).max(axis=0))
-
-    def guess(self, beliefs: FloatArray) -> IntArray:
-        """Return the guess v of each row that attains `best`, shape (rows,)."""
-        if self.table is None:
-            return np.asarray(beliefs.argmax(axis=1))
-        return np.asarray((self.table @ np.ascontiguousarray(beliefs.T)).argmax(axis=0))
-
-    def repeated(self, outputs: IntArray) -> IntArray:
-        """Return the guess that names each output, shape (k,): the word, or its kind."""
-        if self.table is None or self.table.shape[0] == self.table.shape[1]:
-            return outputs
-        return np.asarray(self.table[:, outputs].argmax(axis=0)).reshape(-1)
-
-    def reached(self, guesses: IntArray, words: IntArray) -> FloatArray:
-        """Return g of each guess and word, shape (k,)."""
-        if self.table is None:
-            return np.asarray(guesses == words, dtype=np.float64)
-        return np.asarray(self.table[guesses, words], dtype=np.float64).reshape(-1)
-
-
 @overload
 def leak(
     mechanism: Mechanism,
@@ -287,7 +224,7 @@ def leak(
     if draws is not None:
         least = 2 if name == READS else 100
         draws = a_whole(draws, "draws", least, 10 * MAX_ATTACK_OUTPUTS)
-    if pair := _pair(gain):
+    if pair := pair_of(gain):
         prior = _between(prior, lexicon, pair)
     scoring = Gain.of(lexicon, gain, progress)
     before = float(scoring.best(prior.probability[None])[0])
@@ -331,15 +268,6 @@ def stranger_of(lexicon: Lexicon, stranger: str | Prior) -> tuple[str, Prior]:
     # What is read on is scored on content words, as `counts` is.
     prior = content_words(lexicon) if name == READS else parse_prior(lexicon, stranger)
     return name if name in STRANGERS else prior.name, prior
-
-
-def _pair(gain: str) -> tuple[str, str] | None:
-    """Return the two words of a gain "pair=a,b"; None for another gain."""
-    name, equals, words = gain.partition("=")
-    first, comma, second = (part.strip() for part in words.partition(","))
-    if not (name == "pair" and equals and comma and first and second and first != second):
-        return None
-    return first, second
 
 
 def _between(prior: Prior, lexicon: Lexicon, pair: tuple[str, str]) -> Prior:
@@ -414,6 +342,9 @@ def _shares(
     way = way_of(mechanism, prior)
     if way == TRIED:
         return _tried(mechanism, epsilons, prior, gain, draws or _PAIRS, seed, progress)
+    form = mechanism.column_form
+    if isinstance(form, ColumnForm) and mechanism.sparse_law(float(epsilons[0])) is not None:
+        return _sparse(mechanism, epsilons, prior, gain, form.error, progress)
     belief = _Belief(channel_for(mechanism, prior, progress), prior, gain)
     if way == DRAWN:
         return _drawn(belief, epsilons, draws or _DRAWN, seed, progress)
@@ -530,6 +461,26 @@ def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[S
         Share(min(value, 1.0), low, high, True, BAYES)
         for value, low, high in zip(after.tolist(), *ends, strict=True)
     ]
+
+
+def _sparse(
+    mechanism: Mechanism,
+    epsilons: FloatArray,
+    prior: Prior,
+    gain: Gain,
+    error: float,
+    progress: Progress,
+) -> list[Share]:
+    """Sum over all outputs from the few pairs of each."""
+    shares = []
+    # A mechanism has such a law at every ε, or at none.
+    for e, law in enumerate(filter(None, map(mechanism.sparse_law, epsilons.tolist()))):
+        value = sparse_success(law, prior.probability, gain.table)
+        off = value * (math.expm1(error) + len(mechanism.lexicon) * 2.0**-51)
+        low, high = max(value - off, 0.0), min(value + off, 1.0)
+        shares.append(Share(min(value, 1.0), low, high, True, BAYES))
+        progress(f"leakage of {mechanism.short}", e + 1, epsilons.size)
+    return shares
 
 
 def _drawn(

@@ -46,7 +46,6 @@ from dpcore.attack.leak import (
     COUNTS,
     READS,
     SUMMED,
-    Gain,
     all_columns,
     best_rule,
     channel_for,
@@ -54,7 +53,7 @@ from dpcore.attack.leak import (
     way_of,
 )
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.prior import Prior
+from dpcore.attack.output.prior import Gain, Prior
 from dpcore.attack.output.success import chance_of_any
 from dpcore.attack.trade.ground import BAYES
 from dpcore.audit.montecarlo import clopper_pearson

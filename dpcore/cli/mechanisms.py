@@ -16,9 +16,9 @@ from dpcore import __version__
 from dpcore.attack.bounds.least_distance import Nearness, least_distance
 from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
 from dpcore.attack.language.context import BIGRAM, READERS
-from dpcore.attack.leak import GAINS, STRANGERS, leak
-from dpcore.attack.output.prior import Prior, parse_prior, prior_from_file
-from dpcore.attack.trade.ground import LEAKAGES, NEAR, PAIRS, UTILITIES
+from dpcore.attack.leak import STRANGERS, leak
+from dpcore.attack.output.prior import GAINS, NEAR, Prior, parse_prior, prior_from_file
+from dpcore.attack.trade.ground import LEAKAGES, PAIRS, UTILITIES
 from dpcore.attack.trade.tradeoff import Tradeoff, tradeoff, wastes
 from dpcore.cli import fields, flags
 from dpcore.cli.construction import (

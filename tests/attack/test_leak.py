@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcore.attack import leak as leak_module
-from dpcore.attack.leak import GAINS, Gain, Leak, leak
-from dpcore.attack.output.prior import Prior, parse_prior
-from dpcore.attack.trade.ground import BAYES, NEAR
+from dpcore.attack.leak import Leak, leak
+from dpcore.attack.output.prior import GAINS, NEAR, Gain, Prior, parse_prior
+from dpcore.attack.trade.ground import BAYES
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.kinds import kinds_of

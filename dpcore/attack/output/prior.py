@@ -1,12 +1,17 @@
-"""Prior distributions over input words (uniform, by frequency), and probabilities as counts."""
+"""Priors over input words, gains of guesses, and probabilities as counts.
+
+`GAINS` are the very word (1 if v = w), a near word (1 if v is w or one of the nine words nearest to
+w), and the kind of w in WordNet; another gain is one of two words.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +19,16 @@ from numpy.typing import ArrayLike
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
 from dpcore.errors import ParameterError, TextError
+from dpcore.lexicon.kinds import kinds_of
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
 from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.sentence import decode, file_bytes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 TYPED_TOLERANCE = 1e-6
 """Rounding allowed for each typed probability: six decimals, as in 0.333333."""
@@ -299,3 +310,93 @@ def of_hundred(probabilities: ArrayLike, things: int = 100) -> IntArray:
     left = things - int(counts.sum())
     counts[np.argsort(counts - shares, kind="stable")[:left]] += 1
     return counts
+
+
+# What counts as a right guess.
+
+
+GAINS = ("word", "near", "kind")
+NEAR = 10
+"""Words that count as near: the word itself and the nine nearest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """Gain g(v, w) of guesses v and words w.
+
+    Attributes:
+        name: of `GAINS`, or the pair.
+        table: g, shape (guesses, n), sparse; None for the identity.
+    """
+
+    name: str
+    table: csr_matrix | None = field(repr=False)
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, name: str, progress: Progress = silent) -> Gain:
+        """Prepare a gain over a lexicon.
+
+        Raises:
+            ParameterError: there is no such gain, or no kinds are known for this language.
+        """
+        n = len(lexicon)
+        if name == "word" or pair_of(name):
+            return cls(name, None)
+        from scipy.sparse import csr_matrix
+
+        if name == "near":
+            near = lexicon.with_metric(Metric.EUCLIDEAN).neighbours(min(NEAR, n), progress)
+            guesses = near.indices.reshape(-1)
+            words = np.repeat(np.arange(n), near.indices.shape[1])
+            return cls(name, csr_matrix((np.ones(words.size), (guesses, words)), shape=(n, n)))
+        if name == "kind":
+            kinds = kinds_of(lexicon)
+            if kinds.none:
+                raise ParameterError(
+                    f"no kinds of words are known for the language {lexicon.language!r}: take the "
+                    "gain word or near"
+                )
+            codes, count = kinds.codes.astype(np.int64), len(kinds.names)
+            table = csr_matrix((np.ones(n), (codes, np.arange(n))), shape=(count, n))
+            return cls(name, table)
+        raise ParameterError(
+            f"a gain is {', '.join(GAINS)} or pair=a,b (one of two words), got {name[:40]!r}"
+        )
+
+    def best(self, beliefs: FloatArray) -> FloatArray:
+        """Return max_v Σ_w beliefs(w)·g(v, w) of each row, shape (rows,).
+
+        Args:
+            beliefs: weights of the words, shape (rows, n).
+        """
+        if self.table is None:
+            return np.asarray(beliefs.max(axis=1))
+        # The rows as columns, so that the sparse product runs along them.
+        return np.asarray((self.table @ np.ascontiguousarray(beliefs.T)).max(axis=0))
+
+    def guess(self, beliefs: FloatArray) -> IntArray:
+        """Return the guess v of each row that attains `best`, shape (rows,)."""
+        if self.table is None:
+            return np.asarray(beliefs.argmax(axis=1))
+        return np.asarray((self.table @ np.ascontiguousarray(beliefs.T)).argmax(axis=0))
+
+    def repeated(self, outputs: IntArray) -> IntArray:
+        """Return the guess that names each output, shape (k,): the word, or its kind."""
+        if self.table is None or self.table.shape[0] == self.table.shape[1]:
+            return outputs
+        return np.asarray(self.table[:, outputs].argmax(axis=0)).reshape(-1)
+
+    def reached(self, guesses: IntArray, words: IntArray) -> FloatArray:
+        """Return g of each guess and word, shape (k,)."""
+        if self.table is None:
+            return np.asarray(guesses == words, dtype=np.float64)
+        return np.asarray(self.table[guesses, words], dtype=np.float64).reshape(-1)
+
+
+def pair_of(gain: str) -> tuple[str, str] | None:
+    """Return the two words of a gain "pair=a,b"; None for another gain."""
+    name, equals, words = gain.partition("=")
+    first, comma, second = (part.strip() for part in words.partition(","))
+    if not (name == "pair" and equals and comma and first and second and first != second):
+        return None
+    return first, second

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,14 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_ATTACK_SHOWN
 from dpcore.measure.density import NEIGHBOURS, vocabulary_density
-from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.mechanism import Mechanism, SparseLaw
 from dpcore.noise.streams import generator
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 CONFIDENCE = 0.95
+_OUTPUTS = 2_000  # outputs of a sparse law that are weighed together
 
 
 @dataclass(frozen=True)
@@ -265,3 +269,31 @@ def chance_of_any(places: Iterable[tuple[int, int]], chance: FloatArray) -> floa
             state[i] = wrong
         reach = max(reach, stop)
     return 1.0 - none * (sum(state.values()) if state else 1.0)
+
+
+def sparse_success(law: SparseLaw, belief: FloatArray, gains: csr_matrix | None) -> float:
+    """Return Σ_y max_v Σ_w π(w)·P(y | w)·g(v, w), up to the rounding of the sums.
+
+    The base gives a guess v the same for every output. To it the pairs of the output add what is
+    not negative, so the best guess is the best without pairs, or one to which a pair adds.
+
+    Args:
+        law: with no negative excess.
+        belief: π, shape (n,).
+        gains: g, shape (guesses, n); None for the identity.
+    """
+    from scipy.sparse import csc_matrix
+
+    n, base = belief.size, belief * law.base
+    added = csc_matrix((belief[law.words] * law.excess, (law.words, law.outputs)), shape=(n, n))
+    without = base if gains is None else gains @ base
+    total = n * float(without.max())
+    for start in range(0, n, _OUTPUTS):
+        some = added[:, start : start + _OUTPUTS]
+        some = some if gains is None else (gains @ some).tocsc()
+        sums = some.data + without[some.indices]
+        starts = some.indptr[:-1][np.diff(some.indptr) > 0]
+        if starts.size:
+            best = np.maximum.reduceat(sums, starts) - float(without.max())
+            total += float(np.maximum(best, 0.0).sum())
+    return total

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcore.arguments import a_whole
 from dpcore.arrays import IntArray
+from dpcore.attack.output.prior import NEAR
 from dpcore.attack.output.spectrum import spectrum_of
 from dpcore.learn.intervals import Mean
 from dpcore.lexicon.kinds import Kinds, kinds_of
@@ -29,8 +30,6 @@ Over the dictionary a rare word, isolated as it is, counts as much as a common o
 COUNTED = {texts: f"counted-{texts}" for texts in (10_000, 100_000, 1_000_000)}
 """Utility by number of texts: share of content words, as often as they occur, whose number in so
 many private texts is known to ten percent."""
-NEAR = 10
-"""k: the word itself and the nine words nearest to it."""
 PAIRS = 60
 BAYES, REPEATS, LEARNED = "bayes", "repeats", "learned"
 """Attackers: the best one, one who repeats the output, and one who has seen some outputs of

@@ -34,10 +34,10 @@ from dpcore.arguments import a_whole, describe
 from dpcore.arrays import FloatArray
 from dpcore.attack.leak import all_columns
 from dpcore.attack.output.channel import open_channel
-from dpcore.attack.output.prior import Prior, content_words
+from dpcore.attack.output.prior import NEAR, Prior, content_words
 from dpcore.attack.output.spectrum import spectrum_of
 from dpcore.attack.trade.attackers import from_columns, measure_from_pairs, told_two
-from dpcore.attack.trade.ground import KEPT, MEANT, NEAR, PAIRS, Amount, Ground, amount
+from dpcore.attack.trade.ground import KEPT, MEANT, PAIRS, Amount, Ground, amount
 from dpcore.errors import ParameterError
 from dpcore.learn.intervals import Mean, mean_interval
 from dpcore.lexicon.metric import Metric, paired_distances
