@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -161,3 +161,31 @@ class AllPairs:
         if diagonal:
             np.fill_diagonal(apart, 0.0)
         return apart
+
+
+_KEPT = 32  # ε at least
+
+
+class Normalisers:
+    """ln Z of every word, kept for the last few ε; several at once take one pass over all pairs."""
+
+    def __init__(self, compute: Callable[[list[float]], FloatArray]) -> None:
+        """Keep `compute`, which returns a row an ε, shape (E, …, n)."""
+        self._compute = compute
+        self._known: dict[float, FloatArray] = {}
+
+    def at(self, epsilon: float) -> FloatArray:
+        """Return the row of one ε."""
+        return self.all_at([epsilon])[epsilon]
+
+    def all_at(self, epsilons: Iterable[float]) -> dict[float, FloatArray]:
+        """Return the rows of several ε at least."""
+        known, asked = self._known, list(dict.fromkeys(epsilons))
+        absent = [epsilon for epsilon in asked if epsilon not in known]
+        if absent:
+            # Copies, so that one row can be freed without the others.
+            rows = [row.copy() for row in self._compute(absent)]
+            known = known | dict(zip(absent, rows, strict=True))
+            # One assignment, because sessions share it.
+            self._known = dict(list(known.items())[-max(_KEPT, len(asked)) :])
+        return known

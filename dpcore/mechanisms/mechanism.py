@@ -213,11 +213,13 @@ class ColumnForm:
             P(y | w) of every word w, shape (n,).
         error: bound on the relative error of these, where they are not below 1 in size.
         metric: of the distances; None for a law that uses none.
+        prepare: does work that some ε share, at once; None if there is none.
     """
 
     column: Callable[[int, FloatArray | None, float], FloatArray]
     error: float
     metric: Metric | None = None
+    prepare: Callable[[list[float]], object] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from dpcore.lexicon.metric import Metric, distances, paired_distances
 from dpcore.lexicon.neighbours import rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS, MAX_ATTACK_WORDS
-from dpcore.mechanisms.distances import RELATIVE_ERROR, near_distances
+from dpcore.mechanisms.distances import RELATIVE_ERROR, Normalisers, near_distances
 from dpcore.mechanisms.gumbel.log_law import log_few_candidates
 from dpcore.mechanisms.gumbel.repaired import heads
 from dpcore.mechanisms.mechanism import (
@@ -246,7 +246,6 @@ class Rows(Channel):
 
 Near = tuple[IntArray, IntArray, FloatArray]
 
-_KEPT = 16  # η whose normalisers a channel caches
 _ROUNDING = 1e-11  # of a logarithm: exponents up to 1e3 from distances accurate to 1e-13
 
 
@@ -276,31 +275,10 @@ def log_normalisers(
     return logs, np.maximum(below, np.log1p(errors / total))
 
 
-class _Normalisers:
-    """Cache of `log_normalisers` of one cap by η, for the last few η."""
-
-    def __init__(self, spectrum: Spectrum, cap: float = math.inf) -> None:
-        self.spectrum, self.cap = spectrum, cap
-        self._known: dict[float, tuple[FloatArray, FloatArray]] = {}
-
-    def at(self, strength: float) -> tuple[FloatArray, FloatArray]:
-        """Return logarithms and bounds on their errors at one η, each of shape (n,)."""
-        return self.all_at([strength])[strength]
-
-    def all_at(self, strengths: Sequence[float]) -> dict[float, tuple[FloatArray, FloatArray]]:
-        """Return the same at several η: the moments are read once for all of them."""
-        known = self._known
-        new = [strength for strength in dict.fromkeys(strengths) if strength not in known]
-        if new:
-            logs, errors = log_normalisers(self.spectrum, np.array(new), self.cap)
-            # Copies, so that one entry can be freed without the others.
-            fresh = {
-                strength: (logs[:, i].copy(), errors[:, i].copy()) for i, strength in enumerate(new)
-            }
-            known = known | fresh
-            # One assignment, because sessions share a channel.
-            self._known = dict(list(known.items())[-_KEPT:])
-        return known
+def _with_errors(spectrum: Spectrum, cap: float, strengths: list[float]) -> FloatArray:
+    """Return `log_normalisers` and their errors, shape (E, 2, n)."""
+    both = np.stack(log_normalisers(spectrum, np.array(strengths), cap))
+    return np.moveaxis(both, 2, 0)
 
 
 def _far(mechanism: Mechanism, outputs: IntArray, metric: Metric) -> FloatArray:
@@ -321,6 +299,11 @@ class PlainColumns(Channel):
     def __init__(self, mechanism: Mechanism, form: ColumnForm) -> None:
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
+
+    def prepare(self, epsilons: Sequence[float]) -> None:
+        """Do what the law's own form does for some ε at once."""
+        if self.form.prepare is not None:
+            self.form.prepare(list(epsilons))
 
     def seen(self, output: int) -> Observation:
         """Prepare one output."""
@@ -369,7 +352,7 @@ class ExponentialColumns(Channel):
         self.mechanism, self.form = mechanism, form
         self.words = np.arange(len(mechanism.lexicon))
         self.spectrum = spectrum_of(mechanism.lexicon, form.metric, progress)
-        self._normalisers = _Normalisers(self.spectrum, form.cap)
+        self._normalisers = Normalisers(partial(_with_errors, self.spectrum, form.cap))
 
     def prepare(self, epsilons: Sequence[float]) -> None:
         """Compute the normalisers of some ε at once."""
@@ -377,7 +360,8 @@ class ExponentialColumns(Channel):
 
     def normalisers(self, strength: float) -> tuple[FloatArray, FloatArray]:
         """Return ln Z of every word at η and bounds on the errors; caches the last few η."""
-        return self._normalisers.at(strength)
+        logs, errors = self._normalisers.at(strength)
+        return logs, errors
 
     def staying(self, epsilon: float) -> FloatArray:
         """Return P(w | w) = 1/Z_w of every word, shape (n,)."""
@@ -483,7 +467,7 @@ class RepairedColumns(NearColumns):
         self.form = form
         self.weights = candidate_weights(n)[: heads(n)]
         self.whole = whole_vocabulary_weight(n)
-        self._normalisers = _Normalisers(self.spectrum)
+        self._normalisers = Normalisers(partial(_with_errors, self.spectrum, math.inf))
 
     def prepare(self, epsilons: Sequence[float]) -> None:
         """Compute the normalisers of some ε at once."""

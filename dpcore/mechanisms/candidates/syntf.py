@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import Ranking
 from dpcore.mechanisms.candidates.clusters import ERROR
-from dpcore.mechanisms.distances import nearest_of
+from dpcore.mechanisms.distances import Normalisers, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm
@@ -101,12 +101,16 @@ class SynTF(ExactMechanism):
     @property
     def column_form(self) -> ColumnForm | None:
         """Column form, if all words are candidates: the similarity is symmetric."""
-        return None if self._restricted else ColumnForm(self._column, ERROR)
+        return (
+            None
+            if self._restricted
+            else ColumnForm(self._column, ERROR, prepare=_normalisers(self.lexicon).all_at)
+        )
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
         """Return ln P(output | w) of every word w, shape (n,)."""
         logs = 0.5 * epsilon * (self.similarity(output) - 1.0)
-        return np.asarray(logs - _normalisers(self.lexicon, epsilon))
+        return np.asarray(logs - _normalisers(self.lexicon).at(epsilon))
 
 
 @lru_cache(maxsize=64)
@@ -138,16 +142,22 @@ def _lengths(lexicon: Lexicon) -> FloatArray:
     return np.asarray(lengths)
 
 
-@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
-def _normalisers(lexicon: Lexicon, epsilon: float) -> FloatArray:
-    """Return ln Z of every word, shape (n,): one pass over all pairs."""
+@lru_cache(maxsize=2)
+def _normalisers(lexicon: Lexicon) -> Normalisers:
+    return Normalisers(partial(_log_normalisers, lexicon))
+
+
+def _log_normalisers(lexicon: Lexicon, epsilons: list[float]) -> FloatArray:
+    """Return ln Z of every word at some ε, shape (E, n): one pass over all pairs."""
     lengths = _lengths(lexicon)
     unit = lexicon.vectors / np.where(lengths > 0, lengths, 1.0)[:, None]
-    n, result = len(lexicon), np.empty(len(lexicon))
+    n, result = len(lexicon), np.empty((len(epsilons), len(lexicon)))
     for start in range(0, n, _BLOCK):
         cosine = unit[start : start + _BLOCK] @ unit.T
         rows = np.arange(cosine.shape[0])
         cosine[rows, start + rows] = 1.0
-        sums = np.exp(0.5 * epsilon * (np.clip(cosine, 0.0, 1.0) - 1.0)).sum(axis=1)
-        result[start : start + _BLOCK] = np.log(sums)
+        exponents = np.clip(cosine, 0.0, 1.0) - 1.0
+        for e, epsilon in enumerate(epsilons):
+            sums = np.exp(0.5 * epsilon * exponents).sum(axis=1)
+            result[e, start : start + _BLOCK] = np.log(sums)
     return result

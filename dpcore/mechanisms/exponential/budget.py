@@ -52,7 +52,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
 from dpcore.lexicon.nearest_word import NearestSearch
 from dpcore.lexicon.neighbours import Ranking
-from dpcore.mechanisms.distances import distances_by_word, near_distances
+from dpcore.mechanisms.distances import Normalisers, distances_by_word, near_distances
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import tem_rounding
 from dpcore.mechanisms.mechanism import ColumnForm, LossBounds
@@ -342,14 +342,30 @@ class Budget(ExactMechanism):
     @property
     def column_form(self) -> ColumnForm:
         """Closed form, d″ being symmetric, with normalisers from one pass over all pairs."""
-        return ColumnForm(self._column, _COLUMN_ERROR, Metric.EUCLIDEAN)
+        return ColumnForm(self._column, _COLUMN_ERROR, Metric.EUCLIDEAN, self._normalisers.all_at)
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
         """Return ln P(output | w) of every word w, shape (n,)."""
         distance = self.distances(output) if away is None else away
         return np.asarray(
-            -0.5 * epsilon * self.budgeted(output, distance) - _normalisers(self, epsilon)
+            -0.5 * epsilon * self.budgeted(output, distance) - self._normalisers.at(epsilon)
         )
+
+    @cached_property
+    def _normalisers(self) -> Normalisers:
+        return Normalisers(self._log_normalisers)
+
+    def _log_normalisers(self, epsilons: list[float]) -> FloatArray:
+        """Return ln Z of every word at some ε, shape (E, n): one pass over all pairs."""
+        vectors = self.lexicon.vectors
+        result = np.empty((len(epsilons), len(vectors)))
+        for start in range(0, len(vectors), _BLOCK):
+            words = np.arange(start, min(start + _BLOCK, len(vectors)))
+            rows = vectors[words].astype(np.float64)
+            apart = self._budgeted(words, near_distances(rows, vectors, Metric.EUCLIDEAN))
+            for e, epsilon in enumerate(epsilons):
+                result[e, words] = np.log(np.exp(-0.5 * epsilon * apart).sum(axis=1))
+        return result
 
 
 def _bounds(promised: float) -> LossBounds:
@@ -373,15 +389,3 @@ def hub_distances(lexicon: Lexicon, rule: str) -> FloatArray:
         hubs[level, others] = paired_distances(vectors[others], vectors[members[nearest]])
     hubs.setflags(write=False)
     return hubs
-
-
-@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
-def _normalisers(mechanism: Budget, epsilon: float) -> FloatArray:
-    """Return ln Z of every word, shape (n,)."""
-    vectors = mechanism.lexicon.vectors
-    result = np.empty(len(vectors))
-    for start in range(0, len(vectors), _BLOCK):
-        words = np.arange(start, min(start + _BLOCK, len(vectors)))
-        apart = near_distances(vectors[words].astype(np.float64), vectors, Metric.EUCLIDEAN)
-        result[words] = np.log(np.exp(-0.5 * epsilon * mechanism._budgeted(words, apart)).sum(1))
-    return result
