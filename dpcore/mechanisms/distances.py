@@ -163,6 +163,12 @@ class AllPairs:
         return apart
 
 
+# Normalisers without a closed form.
+
+
+COLUMN_ERROR = 1e-9
+"""Relative error of the logarithms of a column: that of `near_distances`, times exponents up to
+100."""
 _KEPT = 32  # ε at least
 
 

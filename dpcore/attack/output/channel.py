@@ -430,10 +430,17 @@ class NearColumns(Channel):
 
     def seen(self, output: int) -> Observation:
         """Prepare one output: its distance from every word, and the words that have it near."""
-        word = int(self.mechanism.check_words([output])[0])
+        return self.seen_all([output])[0]
+
+    def seen_all(self, outputs: Sequence[int]) -> list[Observation]:
+        """Prepare several outputs."""
+        words = self.mechanism.check_words(list(outputs))
         vectors = self.mechanism.lexicon.vectors
-        away = distances(vectors, vectors[[word]])[0]
-        return Observation(partial(self._column, word, away, self._near(word)))
+        away = distances(vectors, vectors[words])
+        return [
+            Observation(partial(self._column, word, row, self._near(word)))
+            for word, row in zip(words.tolist(), away, strict=True)
+        ]
 
     @abstractmethod
     def _column(self, output: int, away: FloatArray, near: Near, epsilon: float) -> Likelihood:

@@ -8,7 +8,6 @@ the lexicon; the published code uses the order of the private corpus.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -92,36 +91,6 @@ def _partition(of: IntArray, seeds: IntArray) -> Clusters:
     members = np.argsort(of, kind="stable")
     starts = np.searchsorted(of[members], np.arange(seeds.size + 1))
     return Clusters(of, np.asarray(seeds, dtype=np.int64), members, starts)
-
-
-# Columns P(y | ·) of laws whose normalisers have no closed form: one pass over all pairs, cached.
-
-
-ERROR = 1e-9
-"""Relative error of the logarithms: that of `near_distances`, times exponents up to 100."""
-_BLOCK = 512  # words whose distances are held at a time
-
-
-def log_normalisers(
-    lexicon: Lexicon, outputs: IntArray, exponents: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """Return ln Σ_y exp(exponents(d(w, y))) of every word w, shape (n,).
-
-    Args:
-        lexicon: words and vectors.
-        outputs: the y, shape (m,).
-        exponents: of Euclidean distances, shape (k, m), none above 0; may change its argument.
-    """
-    n, targets = len(lexicon), lexicon.vectors[outputs]
-    result = np.empty(n)
-    for start in range(0, n, _BLOCK):
-        rows = lexicon.vectors[start : start + _BLOCK].astype(np.float64)
-        apart = near_distances(rows, targets, Metric.EUCLIDEAN)
-        logs = exponents(apart)
-        top = logs.max(axis=1)
-        sums = np.exp(logs - top[:, None]).sum(axis=1)
-        result[start : start + _BLOCK] = top + np.log(sums)
-    return result
 
 
 # Greedy tours through the vocabulary: from each word to the nearest one that is left.

@@ -25,8 +25,7 @@ from dpcore.arrays import FloatArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import Ranking
-from dpcore.mechanisms.candidates.clusters import ERROR
-from dpcore.mechanisms.distances import Normalisers, nearest_of
+from dpcore.mechanisms.distances import COLUMN_ERROR, Normalisers, nearest_of
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm
@@ -104,7 +103,7 @@ class SynTF(ExactMechanism):
         return (
             None
             if self._restricted
-            else ColumnForm(self._column, ERROR, prepare=_normalisers(self.lexicon).all_at)
+            else ColumnForm(self._column, COLUMN_ERROR, prepare=_normalisers(self.lexicon).all_at)
         )
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -31,8 +31,12 @@ from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.lexicon.progress import Progress
 from dpcore.mechanisms.bulk import Bulk
-from dpcore.mechanisms.candidates.clusters import ERROR, log_normalisers
-from dpcore.mechanisms.distances import distances_by_word
+from dpcore.mechanisms.distances import (
+    COLUMN_ERROR,
+    Normalisers,
+    distances_by_word,
+    near_distances,
+)
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem import capped, euclidean_factor, gumbel_paths, normalised
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk, Weigher
@@ -52,6 +56,7 @@ from dpcore.noise.samplers import standard_gumbel
 
 COSINE = "cosine"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of noise: 16 MB
+_BLOCK = 512  # words whose distances are held at a time
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
 
@@ -391,7 +396,12 @@ class SanTextPlus(ExactMechanism):
     @property
     def column_form(self) -> ColumnForm:
         """Closed form with normalisers over the sensitive words."""
-        return ColumnForm(self._column, ERROR, Metric.EUCLIDEAN)
+        return ColumnForm(
+            self._column,
+            COLUMN_ERROR,
+            Metric.EUCLIDEAN,
+            _normalisers(self.lexicon, self.first_sensitive).all_at,
+        )
 
     def _column(self, output: int, away: FloatArray | None, epsilon: float) -> FloatArray:
         """Return ln P(output | w) of every word w, shape (n,)."""
@@ -402,13 +412,26 @@ class SanTextPlus(ExactMechanism):
                 logs[output] = np.log1p(-self.p)
                 return logs
             distance = self.distances(output) if away is None else away
-            logs = -0.5 * epsilon * distance - _normalisers(self.lexicon, first, epsilon)
+            logs = -0.5 * epsilon * distance - _normalisers(self.lexicon, first).at(epsilon)
             logs[:first] += np.log(self.p)
         return np.asarray(logs)
 
 
-@lru_cache(maxsize=32)  # a pass over all pairs each, for as many ε as a curve has
-def _normalisers(lexicon: Lexicon, first: int, epsilon: float) -> FloatArray:
-    """Return ln Z over the words from `first` on, of every word, shape (n,)."""
-    outputs = np.arange(first, len(lexicon))
-    return log_normalisers(lexicon, outputs, lambda apart: -0.5 * epsilon * apart)
+@lru_cache(maxsize=2)
+def _normalisers(lexicon: Lexicon, first: int) -> Normalisers:
+    return Normalisers(partial(_log_normalisers, lexicon, first))
+
+
+def _log_normalisers(lexicon: Lexicon, first: int, epsilons: list[float]) -> FloatArray:
+    """Return ln Z over the words from `first` on, of every word, at some ε, shape (E, n)."""
+    targets = lexicon.vectors[first:]
+    result = np.empty((len(epsilons), len(lexicon)))
+    for start in range(0, len(lexicon), _BLOCK):
+        rows = lexicon.vectors[start : start + _BLOCK].astype(np.float64)
+        apart = near_distances(rows, targets, Metric.EUCLIDEAN)
+        least = apart.min(axis=1)
+        apart -= least[:, None]
+        for e, epsilon in enumerate(epsilons):
+            sums = np.exp(-0.5 * epsilon * apart).sum(axis=1)
+            result[e, start : start + _BLOCK] = np.log(sums) - 0.5 * epsilon * least
+    return result
