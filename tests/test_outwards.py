@@ -79,7 +79,7 @@ def test_a_chance_at_most_is_no_less(probability: float) -> None:
         assert min(probability, 1 - probability) < 1e-6
         return
     some, of = (Decimal(part.replace(",", "")) for part in text.split()[-3::2])
-    shown = 1 - some / of if text.startswith("all but") else some / of
+    shown = some / of
     assert float(shown) >= probability * (1 - 1e-13)
     assert float(shown) <= probability + max(0.01 * probability, 0.0101 * (probability >= 0.01))
 

@@ -32,7 +32,7 @@ FILLING = ("dpcore/papers/lesson_turns.py", "dpcore/papers/ours/offers.py")
 """Files of the engine whose sentences remember their gaps."""
 
 NUMBERS = (
-    "over", "at most", "at least", "in", "to", "all but", "any factor", "over a million",
+    "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
     "as likely as before", "ruled out", "times more likely", "times less likely",
 )  # fmt: skip

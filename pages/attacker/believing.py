@@ -84,7 +84,7 @@ def choose_belief() -> Belief:
 
 def _share() -> int:
     share = st.slider(
-        say("How much the attacker counts on common words"),
+        say("How much the attacker favours common words"),
         0,
         100,
         0,

@@ -37,7 +37,7 @@ def exposed_view(scene: AttackerScene) -> None:
     note(
         say(
             "The same ε protects words unequally. Here is how often each word stays, and what "
-            "the attacker then believes; under TEM no other output gives a word away more."
+            "the attacker then believes; under TEM no other output is more revealing."
         )
     )
     if not scene.mechanism.exact_law:

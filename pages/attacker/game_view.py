@@ -320,7 +320,12 @@ def game_view(scene: AttackerScene) -> None:
     else:
         _after(table)
     _all_scores()
-    note(say("Who opens the link plays the same rounds; the score stays in this browser session."))
+    note(
+        say(
+            "Anyone who opens the link plays the same rounds; the score stays in this "
+            "browser session."
+        )
+    )
     take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=listed.title == OWN))
 
 

@@ -187,7 +187,7 @@ def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
     # An upper bound, so it is rounded up.
     bound = numeral(chance_at_most(view.bound))
-    lines = [say("At most, by the promise: {bound}.", bound=bound)]
+    lines = [say("The guarantee alone allows up to {bound}.", bound=bound)]
     lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
     if view.odds is not None:
         ratio = view.odds

@@ -336,7 +336,7 @@ def show_counts(recovered: Recovery) -> None:
     ]
     # The note repeats the text alternative of the table: what is counted matters to everybody.
     told = say(
-        "Of {count} changed words that are no function words, how many each attacker gets back",
+        "Of {count} changed content words, how many each attacker gets back",
         count=int(recovered.counted.sum()),
     )
     note(told)

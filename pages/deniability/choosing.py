@@ -63,8 +63,8 @@ def choose_text() -> TextInput:
         key="corpus_file",
         help=say(
             "Plain text in UTF-8, up to {most:,} bytes. It takes the place of the text above "
-            "and is forgotten when this browser session ends. For larger files see “Take it "
-            "with you” below.",
+            "and is forgotten when this browser session ends. For larger files see “Save "
+            "and cite” below.",
             most=PAGE_CORPUS_BYTES,
         ),
     )

@@ -97,7 +97,7 @@ def comes_to(counts: Agreement) -> str:
         return say("measured here alone: no printed figure to compare with")
     if not counts.numbers:
         return say(
-            "{count} figures side by side; none is a number beside an interval", count=counts.rows
+            "{count} figures side by side; the paper prints no number to test", count=counts.rows
         )
     return say(
         "{within} of {count} printed figures lie in our intervals; {more} more side by side",

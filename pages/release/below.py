@@ -277,7 +277,8 @@ def say_source(source: Source, words: Lexicon) -> None:
     st.text(
         say(
             "{name}: {texts:,} texts; {share} of their first {count:,} words are in the "
-            "vocabulary. The others are exchanged for random words first, and never pass.",
+            "vocabulary. The others are swapped for random words first, and never appear in "
+            "the copy.",
             name=source.name,
             texts=len(source.table.rows),
             share=share,

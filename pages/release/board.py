@@ -213,7 +213,9 @@ def auc_text(reading: MeanInterval) -> str:
         return say("{value} (one trial)", value=numeral(f"{reading.mean:.2f}"))
     ends = {"mean": reading.mean, "low": reading.low, "high": reading.high}
     if reading.low <= COIN:
-        return say("{mean:.2f} ({low:.2f} to {high:.2f}), perhaps a coin", **ends)
+        return say(
+            "{mean:.2f} ({low:.2f} to {high:.2f}), may be no better than a coin toss", **ends
+        )
     return say("{mean:.2f} ({low:.2f} to {high:.2f})", **ends)
 
 
@@ -225,7 +227,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
     if goal.quantity:
         known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
         if not known:
-            return say("What these texts teach was not measured yet: a run below does that.")
+            return say("Accuracy on your file is not measured yet: a run below does that.")
         best, most = max(known, key=lambda pair: pair[1].mean)
         rest = [each for label, each in known if label != best]
         # Written so that NaN, the interval of a single trial, counts as alike.

@@ -182,7 +182,7 @@ def _once_more(source: Source) -> bool:
         say("Release them once more, and spend ε again"),
         # By number: a confirmation is good for one more copy.
         key=f"{_AGAIN}_{times}",
-        help=say("Of use only if the first copy was given to nobody, and is deleted."),
+        help=say("Only if no one has received the first copy, and it is deleted."),
     )
 
 

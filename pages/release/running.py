@@ -103,7 +103,7 @@ def choose_run(
         )
         return
     refusal = st.container()
-    with st.expander(say("What is run")):
+    with st.expander(say("Test settings")):
         texts = _texts(source, refusal)
         arms, options = _arms(members, settings, wanted), _options()
     if run is not None and not run.job.done:

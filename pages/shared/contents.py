@@ -35,7 +35,7 @@ CONTENTS = (
     Content(
         later("Start"),
         "start",
-        later("What is this, and what does it make of a sentence of mine?"),
+        later("What is this, and what does it do to my sentence?"),
         folded=True,
     ),
     Content(
@@ -70,7 +70,7 @@ CONTENTS = (
     Content(
         later("Attacker"),
         "attacker",
-        later("What does somebody who sees an output know now, in odds? Who is protected least?"),
+        later("What can someone infer from one output? Who is protected least?"),
     ),
     Content(
         later("Release"),

@@ -1,4 +1,4 @@
-"""Drawer "Take it with you": link, figure, tables, command, Python cell and BibTeX of a view."""
+"""Drawer "Save and cite": link, figure, tables, command, Python cell and BibTeX of a view."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def python_beginning(mechanism: Mechanism, lexicon: str) -> list[str]:
     ]
 
 
-TITLE = later("Take it with you")
+TITLE = later("Save and cite")
 _KEY = "taking"
 
 

@@ -37,8 +37,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     outcomes = ", ".join(f"{count} {say(outcome)}" for outcome, count in counts.items())
     st.markdown(
         say(
-            "Papers promise; proofs have mistakes. {count} claims, published ones and those of the "
-            "repairs made here, were calculated again: {outcomes}. Choose one to see its proof.",
+            "Papers make promises; proofs can be wrong. We re-checked {count} claims, published "
+            "ones and those of our repairs: {outcomes}. Choose one to see its proof.",
             count=len(verdicts),
             outcomes=outcomes,
         )
@@ -47,7 +47,7 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     note(
         say(
             "Recorded on the bundled words at the usual settings; the page Papers shows the same "
-            "figures and computes each again at settings of your own."
+            "figures and computes each again with your own settings."
         )
     )
     if refuted[_AT_ONCE:]:

@@ -32,7 +32,7 @@ _SHOWN = {
         "neighbour-response, k = 10",
         later("one of the ten nearest words, or any word"),
     ),
-    "madlib": ("madlib", later("noise on the word's place among the meanings")),
+    "madlib": ("madlib", later("noise added to the word's vector")),
     "tem": ("tem", later("near words are likelier, by a formula")),
     "optimal": (
         "optimal",
@@ -162,7 +162,7 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
 def _far_end(shares: tuple[float, ...]) -> str:
     """Return the meaning of the dial's far end: not every method ever returns the original."""
     if shares[-1] < _MOST:
-        return say("as close as this method comes →")
+        return say("as readable as this method gets →")
     return say("closer to what you wrote →")
 
 
@@ -213,7 +213,7 @@ def _data(
                 before=of_hundred(before[GUESSED]),
             ),
             say("if a near word counts (before: {before})", before=of_hundred(before[NEARLY])),
-            say("is the most that the promise permits"),
+            say("is the worst case that the guarantee allows"),
             say("of the meaning of content words is left"),
             say("words stay as they are"),
         ],

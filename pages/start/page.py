@@ -23,7 +23,7 @@ from pages.start.changing import changing_sentence, choose_method
 follow_old_link()
 
 heading(say("Could anybody tell what you wrote?"))
-st.markdown(say("Turn the dial: words are exchanged at random until nobody can be sure."))
+st.markdown(say("Drag the slider: words are swapped at random until no one can be sure."))
 # Reserved here and filled last: the sentence comes first on the screen, and needs the text below
 # it.
 place, dial_place = st.container(), st.container()

@@ -302,7 +302,7 @@ def _dial(scene: TradeoffScene) -> Dial:
             if low == high
             else say("ε = {low} to {high}", low=low, high=high)
         )
-        promised = (say("What the methods promise for it"), span)
+        promised = (say("ε each method needs"), span)
         steps.append(
             Step((about, f"{number} {of}"), promised, f"{about} {number} {of}; {span}", share=share)
         )

@@ -284,7 +284,7 @@ def misreading(bench: PairBench, view: View) -> None:
     """Draw how the maps mislead, in numbers of the available maps."""
     note(
         say(
-            "**Gaps are no distances, areas are no densities.** A map squeezes {dimension} "
+            "**Gaps are not distances, areas are not densities.** A map squeezes {dimension} "
             "dimensions into two. UMAP evens out how crowded places are, and errs in both "
             "directions for a single word; densMAP puts the crowding back, and often too much "
             "of it; PCA never shows two words farther apart than they are, but lets strangers "
@@ -310,9 +310,7 @@ def misreading(bench: PairBench, view: View) -> None:
                 later("words"): len(shown),
                 kept: numeral(percent(shown.mean_kept)),
                 later("rank correlation of crowding"): numeral(f"{shown.density:.2f}"),
-                later("second word's room over the first's, drawn"): _ratio(
-                    None if spread is None else spread.drawn
-                ),
+                later("spread ratio on the map"): _ratio(None if spread is None else spread.drawn),
                 later("… in the vectors"): _ratio(spread.true if spread else None),
             }
         )

@@ -49,8 +49,10 @@ PANES = {
     "undefined": later("{mechanism} is not defined at {reading}."),
     "one draw": later("One draw"),
     "hundred": later("A hundred"),
-    "key": later("10 of 100: area is probability. Rings are true distances, angles mean nothing."),
-    "sheet": later("Area is probability; rings are true distances; angles mean nothing."),
+    "key": later(
+        "10 of 100: area is probability. Rings are true distances, direction has no meaning."
+    ),
+    "sheet": later("Area is probability; rings are true distances; direction has no meaning."),
     "how": later("How is this computed?"),
     "how stands": later(
         "In the middle stands a word, around it its nearest words at their true distance in the "

@@ -245,7 +245,7 @@ def comparison_view(scene: WordsScene) -> None:
     note(
         say(
             "**Attacker**: sees one output, knows that it came from one of two words, each as "
-            "likely as the other before, and takes the likelier one; 0.5 is guessing. A range "
+            "likely as the other before, and picks the more probable one; 0.5 is guessing. A range "
             "is what the estimate leaves: its lower end is an attacker who learnt from one half "
             "of the noise directions, tried on the other half; its upper end is right or too "
             "high on average. Intervals have level 95 %; ± is two standard errors."

@@ -57,7 +57,7 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
 def exchange_button(names: tuple[str, str]) -> None:
     """Draw a button that swaps the two words."""
     st.button(
-        say("Exchange the two"),
+        say("Swap words"),
         key="exchange",
         icon=":material/swap_horiz:",
         on_click=exchange,
@@ -75,7 +75,7 @@ def _matches(words: Lexicon, slot: str) -> None:
     matches = search(words, typed, MATCHES).tolist()
     if matches:
         st.selectbox(
-            say("Words that hold it"),
+            say("Words containing it"),
             [words.words[i] for i in matches],
             # Nothing is chosen at first: the best match is a guess.
             index=None,
@@ -209,7 +209,7 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
         chosen: registry keys and settings of the sidebar.
     """
     short = pick(
-        say("Outputs of"),
+        say("Mechanism"),
         dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
         "outputs_of",
         say(

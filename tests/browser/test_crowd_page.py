@@ -62,7 +62,7 @@ def test_the_dials_move_all_without_the_server_and_the_link_follows(
 
 def test_what_is_said_below_follows_the_dials(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/crowd")
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     cell = page.locator("code").filter(has_text="DrawnComparison")
     expect(cell).to_contain_text(", 10000, 2024, '0.1')")
     for name in (GUESSED, TEXTS):
@@ -115,7 +115,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         wait_idle(page)
         assert_accessible(page)
     page.get_by_text("Original texts").click()
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     expect(page.get_by_text("To cite")).to_be_visible()
     wait_idle(page)
     assert_accessible(page)
@@ -133,7 +133,7 @@ def test_german_is_german(app_url: str, page: Page) -> None:
 @pytest.mark.parametrize("name", ["SVG", pytest.param("PNG", marks=pytest.mark.full)])
 def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
     opened(page, f"{app_url}/crowd")
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=f"Figure as {name}").click()
     content = download.value.path().read_bytes()

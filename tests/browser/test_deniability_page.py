@@ -73,10 +73,10 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         f"{app_url}/deniability?curve_local=gaussian&curve_local=laplace&curve_metric=tem&{FEW}",
     )
     drawers = page.locator("details summary")
-    for summary in drawers.filter(has_not_text="Take it with you").all():
+    for summary in drawers.filter(has_not_text="Save and cite").all():
         summary.click()
     assert_accessible(page)
-    page.get_by_text("Take it with you").click()  # a second click would close it
+    page.get_by_text("Save and cite").click()  # a second click would close it
     expect(page.get_by_text("To cite")).to_be_visible()
     wait_idle(page)
     assert_accessible(page)

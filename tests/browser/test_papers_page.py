@@ -165,7 +165,7 @@ def test_it_is_accessible_and_fits(
     expect(page.locator(".js-plotly-plot")).to_have_count(2, timeout=WAIT_MS)
     wait_idle(page)
     assert accessibility_faults(page, RULES) == []
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     expect(page.get_by_text("To cite")).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)
     assert_accessible(page)

@@ -64,7 +64,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
 def test_the_ends_of_epsilon_stand_in_the_link(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page()
     open_page(page, f"{app_url}/release")
-    page.get_by_text("What is run").click()
+    page.get_by_text("Test settings").click()
     ends = page.get_by_role("slider", name="Metric privacy: ε per distance, from and to")
     ends.first.press("Home")
     wait_idle(page)
@@ -92,7 +92,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
     page, watch = new_page()
     open_page(page, f"{app_url}/release?use_trials=5")
     drop(page)
-    page.get_by_text("What is run").click()
+    page.get_by_text("Test settings").click()
     expect(page.get_by_text("Used: 60 texts of 2 classes")).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     stop = page.get_by_role("button", name="Stop and keep what is there")

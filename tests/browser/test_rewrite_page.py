@@ -115,7 +115,7 @@ def test_it_opens_rewritten_and_needs_no_chart_library(app_url: str, page: Page)
 def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) -> None:
     page, watch = new_page(color_scheme=scheme)
     open_grid(page, f"{app_url}/rewrite?local=gaussian&local=trlaplace")
-    drawers = page.locator("details summary").filter(has_not_text="Take it with you")
+    drawers = page.locator("details summary").filter(has_not_text="Save and cite")
     for summary in drawers.locator("visible=true").all():
         summary.click()
     page.locator("[data-id='tem.v1/5']").hover()

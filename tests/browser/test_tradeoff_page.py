@@ -51,7 +51,7 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
 
 def test_what_is_said_below_follows_the_dial(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     cell = page.locator("code").filter(has_text="recorded_curves")
     expect(cell).to_contain_text("0.2)")
     dial = page.get_by_role("slider", name=DIAL)
@@ -122,7 +122,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     expect(page.get_by_text("To cite")).to_be_visible()
     wait_idle(page)
     assert_accessible(page)
@@ -145,7 +145,7 @@ def test_the_dial_stays_in_sight(app_url: str, page: Page) -> None:
 @pytest.mark.parametrize("name", ["SVG", pytest.param("PNG", marks=pytest.mark.full)])
 def test_the_figure_downloads_as_it_stands(app_url: str, page: Page, name: str) -> None:
     opened(page, f"{app_url}/tradeoff")
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=f"Figure as {name}").click()
     content = download.value.path().read_bytes()

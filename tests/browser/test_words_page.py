@@ -140,7 +140,7 @@ def test_an_open_drawer_follows_the_dial_beside_a_view_that_does_not(
 ) -> None:
     page, _ = new_page()
     open_pair(page, f"{app_url}/words?eps_metric=4&more=Facts&{FEW}")
-    page.get_by_text("Take it with you").click()
+    page.get_by_text("Save and cite").click()
     link = page.locator("code").filter(has_text="/words?")
     expect(link).to_contain_text("eps_metric=4&")
     page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
@@ -164,7 +164,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     find = page.get_by_role("textbox", name="First word")
     find.fill("hospit")
     find.press("Enter")
-    expect(page.get_by_text("Words that hold it")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Words containing it")).to_be_visible(timeout=30_000)
     wait_idle(page)
     assert_accessible(page)
     assert own_faults(watch) == []

@@ -49,8 +49,9 @@ ICONS = pd.DataFrame(
         (0.01, "1 in 100"),
         (0.3137, "31 in 100"),
         (0.99, "99 in 100"),
-        (0.996, "all but 1 in 250"),
-        (1 - 1e-5, "all but 1 in 100,000"),
+        (0.996, "99.6 in 100"),
+        (1 - 1 / 5_770, "99.98 in 100"),
+        (1 - 1e-5, "99.999 in 100"),
         (1 - 1e-9, "almost certain"),
         (1.0, "almost certain"),
     ],
@@ -80,10 +81,8 @@ def test_a_chance_is_never_far_from_what_it_says() -> None:
         p = 1 / (1 + math.exp((i - 1000) / 100))
         text = chance_text(p)
         some, of = (float(part.replace(",", "")) for part in text.split()[-3::2])
-        if text.startswith("all but"):
-            some = of - some
         assert 0 < some < of
-        slack = 0.00501 if 0.01 <= p <= 0.99 else 0.0051 * min(p, 1 - p)
+        slack = 0.0051 * p if p < 0.01 else min(0.00501, 0.501 * (1 - p))
         assert some / of == pytest.approx(p, rel=1e-12, abs=slack)
 
 
@@ -188,8 +187,8 @@ def test_a_change_of_the_chance() -> None:
 def test_the_worst_pair_says_how_much_of_the_guarantee_is_used() -> None:
     sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
     assert sentence == (
-        "Of all words this output tells “garage” from “14” best for what is promised: by a factor "
-        "of 17,000; promised: no real limit, 52% of the exponent used."
+        "Of all words this output separates “garage” from “14” most, relative to the guarantee: by "
+        "a factor of 17,000; promised: no real limit."
     )
     assert limit_text(math.log(20)) == "at most 20"
     assert limit_text(math.inf) == "no limit"

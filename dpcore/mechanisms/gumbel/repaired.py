@@ -133,7 +133,7 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
             status=Status.PROVED,
             reason=(
                 "Every word is a candidate with probability above 1/n whatever went in, and noise "
-                "with a whole tail moves no weight by more than e^(d/b): the loss is at most "
+                "without truncation moves no weight by more than e^(d/b): the loss is at most "
                 "d/b + ln(e^(d/b) + A), and that over d is largest at the smallest distance."
             ),
             source="our derivation, for the repaired noise",

@@ -331,10 +331,10 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         broken: True if the ratio is beyond the guarantee.
     """
     breaks = ", which it breaks" if broken else ""
-    share = "" if claimed <= 0 else f", {abs(log_ratio) / claimed:.0%} of the exponent used"
     return (
-        f"Of all words this output tells “{word}” from “{other}” best for what is promised: by a "
-        f"factor of {count_text(abs(log_ratio))}; promised: {limit_text(claimed)}{breaks}{share}."
+        f"Of all words this output separates “{word}” from “{other}” most, relative to the "
+        f"guarantee: by a factor of {count_text(abs(log_ratio))}; promised: "
+        f"{limit_text(claimed)}{breaks}."
     )
 
 

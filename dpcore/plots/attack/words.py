@@ -12,9 +12,9 @@ _ALMOST = "almost certain"
 
 
 def chance_text(probability: float, *, certain: bool = False) -> str:
-    """Format a probability as a count: "31 in 100", "1 in 25,000", "all but 1 in 250".
+    """Format a probability as a count: "31 in 100", "1 in 25,000", "99.6 in 100".
 
-    Between 1 and 99 % always out of 100, so that numbers beside each other can be compared.
+    From 1 % on always out of 100, so that numbers beside each other can be compared.
 
     Args:
         probability: 0 to 1.
@@ -33,8 +33,7 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
     rest = 1 - probability
     if rest * _MOST < 1:
         return _ALMOST
-    of = float(f"{1 / rest:.3g}")
-    return f"all but 1 in {of:,.0f}"
+    return f"{100 * probability:.{_places(rest)}f} in 100"
 
 
 def chance_at_most(probability: float, *, certain: bool = True) -> str:
@@ -48,7 +47,9 @@ def chance_at_most(probability: float, *, certain: bool = True) -> str:
         return "100 in 100" if certain else _ALMOST
     if probability > 0.99:
         rest = without_noise(1 - probability)
-        return _ALMOST if rest * _MOST < 1 else f"all but 1 in {_counted(at_most(1 / rest, 3))}"
+        if rest * _MOST < 1:
+            return _ALMOST
+        return f"{at_most(probability, times=100, places=_places(rest))} in 100"
     if probability >= 0.01:
         return f"{at_most(probability, times=100, places=0)} in 100"
     if probability <= 0:
@@ -56,6 +57,11 @@ def chance_at_most(probability: float, *, certain: bool = True) -> str:
     if probability * _MOST < 1:
         return "less than 1 in a million"
     return f"1 in {_counted(at_least(without_noise(1 / probability), 3))}"
+
+
+def _places(rest: float) -> int:
+    """Return decimals of a percentage that show a small rest: two for 99.98 %."""
+    return max(1, math.ceil(-math.log10(100 * rest) - 1e-9))
 
 
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:

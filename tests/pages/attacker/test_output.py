@@ -24,7 +24,7 @@ def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     assert card["title"] == "“garage” came out of tem at ε = 2.5."
     assert card["before"] == "4 in 100"
     assert card["change"].endswith(" times more likely")
-    assert card["lines"][0].startswith("At most, by the promise:")
+    assert card["lines"][0].startswith("The guarantee alone allows up to")
     assert [sum(panel) for panel in card["panels"]] == [100, 100]
     rows = table(test, "now", "before")
     assert rows["probability"].is_monotonic_decreasing

@@ -62,7 +62,7 @@ def test_how_to_misread_the_map_is_told_in_numbers(opened: Callable[..., AppTest
     test = opened(more="How to misread the map", **FEW)
     kept = next(d.value for d in test.dataframe if "map" in d.value.columns)
     assert kept["map"].tolist() == ["densMAP", "UMAP", "PCA"]
-    assert any("Gaps are no distances" in element.value for element in test.markdown)
+    assert any("Gaps are not distances" in element.value for element in test.markdown)
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])
