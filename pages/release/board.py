@@ -213,9 +213,7 @@ def auc_text(reading: MeanInterval) -> str:
         return say("{value} (one trial)", value=numeral(f"{reading.mean:.2f}"))
     ends = {"mean": reading.mean, "low": reading.low, "high": reading.high}
     if reading.low <= COIN:
-        return say(
-            "{mean:.2f} ({low:.2f} to {high:.2f}), may be no better than a coin toss", **ends
-        )
+        return say("{mean:.2f} ({low:.2f} to {high:.2f}), maybe a coin toss", **ends)
     return say("{mean:.2f} ({low:.2f} to {high:.2f})", **ends)
 
 

@@ -257,6 +257,7 @@ def test_large_letters_at_twice_the_size_need_no_scrolling_sideways(
 def test_numbers_that_no_one_reads_are_found() -> None:
     assert illegible("ε = 0.0123, 34.5 % of 25,000 words; 1 in 4,000; version 0.2") == []
     assert illegible("P = 0.1234") == ["0.1234"]
+    assert illegible("99.998 in 100, not 99.1234 in 100") == ["99.1234"]
     assert illegible("2.5e-04 or 1e+03") == ["2.5e-04", "1e+03"]
     assert illegible("odds of 3.1·10²²") == ["1·10²²"]
     assert illegible("smallest distance Δ₀ = 1.5625; fingerprint 5de5") == []

@@ -104,7 +104,7 @@ def test_the_finding_is_of_the_same_table(opened: Callable[..., AppTest]) -> Non
     [
         (MeanInterval(0.48, 0.45, 0.51), "0.48: a coin, no gain"),
         (MeanInterval(0.5, 0.5, 0.5), "0.50: a coin, no gain"),
-        (MeanInterval(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), may be no better than a coin toss"),
+        (MeanInterval(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), maybe a coin toss"),
         (MeanInterval(0.57, 0.54, 0.59), "0.57 (0.54 to 0.59)"),
         (MeanInterval(0.57, math.nan, math.nan), "0.57 (one trial)"),
     ],

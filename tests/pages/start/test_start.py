@@ -63,7 +63,7 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
     )
     local = mechanism.meaning is EpsilonMeaning.LOCAL
     # Of ten words, one: this method never comes near the sentence, and the dial does not say so.
-    far = "as close as" if method == "neighbours" else "closer to what"
+    far = "as readable as" if method == "neighbours" else "closer to what"
     assert dial["ends"][1].startswith(far)
     for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
         assert epsilon == curve.epsilon_at(GUESSED, share)
