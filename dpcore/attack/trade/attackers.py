@@ -49,6 +49,7 @@ def from_columns(
 ) -> Iterator[Amount]:
     """Measure from the columns of all outputs, or of some that are drawn without replacement."""
     mechanism, n = channel.mechanism, len(ground.lexicon)
+    channel.prepare(epsilons.tolist())
     chosen, rng = np.arange(n), generator(seed, "trade-off", mechanism.key)
     if outputs is not None and outputs < n:
         chosen = np.sort(rng.choice(n, size=outputs, replace=False))
