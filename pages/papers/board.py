@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpcore.attack.leak import EQUAL
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.papers.ours.benchmark.board import GUESSED, MEMBERSHIP, PROMISED, Board, boards
 from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
@@ -119,13 +118,6 @@ def _choose(every: tuple[Board, ...]) -> Board:
             {name: text for name, text in _SENSES.items() if name in kinds},
             "board_sense",
             help=say(
-                "Equal ε is no equal privacy. Words guessed: by someone who knows the mechanism "
-                "and takes all words for equally likely. Membership: which texts a classifier "
-                "learned from. Promised: the ε that is proved or certified, per unit of distance "
-                "or between any two words, never both."
-            )
-            if every[0].stranger == EQUAL
-            else say(
                 "Equal ε is no equal privacy. Words guessed: content words, by someone who knows "
                 "the mechanism and how common words are. Membership: which texts a classifier "
                 "learned from. Promised: the ε that is proved or certified, per unit of distance "

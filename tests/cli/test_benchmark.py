@@ -195,5 +195,5 @@ def test_a_record_is_shown_as_it_is(capsys: pytest.CaptureFixture[str], name: st
     assert result["seconds"] > 0
     assert main(["benchmark", "--recorded", name]) == 0
     text = capsys.readouterr().out
-    assert "10 of 100 words are guessed:" in text
+    assert "10 of 100 content words are guessed:" in text
     assert result["title"] in text

@@ -94,7 +94,7 @@ def trial_rows(
 
 
 LEVELS = (0.10, 0.25)
-"""Shares of the lexicon's words leaked by one output, at which all mechanisms are compared."""
+"""Shares of words guessed from one output, levels of the benchmark."""
 TEXTS = 12
 _BENCHMARK = "benchmark"
 _SEED = 1

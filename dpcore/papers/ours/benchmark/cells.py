@@ -84,7 +84,7 @@ class Size:
     timed: int = 60
     outputs: tuple[Outputs, Outputs] = (SEARCH, FINAL)
     calibrate: bool = True
-    stranger: str = EQUAL
+    stranger: str = COUNTS
 
     @property
     def options(self) -> Settings:
@@ -92,13 +92,8 @@ class Size:
         found = [(o.columns, o.laws, o.draws) for o in self.outputs]
         return (
             ("trials", self.trials), ("part", self.part), ("compared", self.compared),
-            ("timed", self.timed), ("outputs", tuple(found)), *_guessed_by(self.stranger),
+            ("timed", self.timed), ("outputs", tuple(found)), ("stranger", self.stranger),
         )  # fmt: skip
-
-
-def _guessed_by(stranger: str) -> Settings:
-    """Return the option that names a stranger; none for the one of the older records."""
-    return () if stranger == EQUAL else (("stranger", stranger),)
 
 
 WHOLE = Size()
@@ -128,7 +123,7 @@ def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
 
     The seeds of a cell's trials count up from the cell's, so that laws are computed once for all.
 
-    Options: those of `Size.options`; `encoder`; `files`; `stranger`, if not `EQUAL`.
+    Options: those of `Size.options`; `encoder`; `files`.
     """
     lexicon = sources.lexicon(cell.lexicon)
     mechanism = sources.mechanism(cell) if cell.mechanism else None
@@ -153,7 +148,7 @@ def measure_trials(cell: Cell, sources: Sources) -> list[Row]:
         if each["quantity"] in _KEPT
     ]
     if own and mechanism is None:
-        rows += _bounds(lexicon, str(cell.option("stranger", EQUAL)))
+        rows += _bounds(lexicon, str(cell.option("stranger")))
     elif own and mechanism is not None:
         rows += [*_promises(mechanism, cell), *_given_away(mechanism, cell)]
         rows += _cost(mechanism, cell, materials[0])
@@ -202,7 +197,7 @@ def _given_away(mechanism: Mechanism, cell: Cell) -> list[Row]:
         amount_row(amount, len(mechanism.lexicon) if amount.exact else outputs)
         for amount in amounts
     ]
-    stranger = str(cell.option("stranger", EQUAL))
+    stranger = str(cell.option("stranger"))
     if stranger != EQUAL:
         # Learning from outputs of every word adds to repeating where outputs are often neighbours.
         learned = _DRAWS if learns else 0
@@ -248,14 +243,13 @@ def _bounds(lexicon: Lexicon, stranger: str) -> Iterator[Row]:
     prior = parse_prior(lexicon, stranger)
     for kind in (METRIC, LOCAL):
         local = kind == LOCAL
-        least = max(0.01, 1.1 * float(prior.probability.max()))
-        ends = [
-            largest_epsilon(lexicon, share, prior, local=local) for share in (least, LADDER[-1])
-        ]
-        low, high = (0.0 if reading is None else reading.epsilon for reading in ends)
-        if not 0 < low < high:
+        shares = [max(0.01, 1.1 * float(prior.probability.max())), *LADDER]
+        readings = [largest_epsilon(lexicon, share, prior, local=local) for share in shares]
+        # On another vocabulary not every share has an ε that is known to guarantee it.
+        known = [reading.epsilon for reading in readings if reading is not None]
+        if not known:
             continue
-        grid = np.geomspace(0.9 * low, _BEYOND * high, _POINTS)
+        grid = np.geomspace(0.9 * min(known), _BEYOND * max(known), _POINTS)
         for reading in meter(lexicon, grid, prior, local=local, compute=False).rows:
             yield row(
                 "bound", reading.high, epsilon=reading.epsilon, low=reading.low,
@@ -310,7 +304,7 @@ def complete(
             calibrated.calibrate(given.progress)
             # Created again: this instance remembers that there was no certificate.
             made[label] = create(mechanism.key, lexicon, dict(settings)), settings
-    stranger = str(dict(plan.options).get("stranger", EQUAL))
+    stranger = str(dict(plan.options)["stranger"])
     promises = promised_epsilons(lexicon, stranger, compute=calibrate, progress=given.progress)
     rows += [
         named
@@ -391,13 +385,16 @@ def _levels(
 ) -> dict[str, list[tuple[float, float | None, str]]]:
     """Return share, ε and reason for every level of every mechanism."""
     options = dict(plan.options)
-    who = str(options.get("stranger", EQUAL))
+    stranger = str(options["stranger"])
     arms = tuple(
-        Arm(mechanism.short, first_guesses(mechanism, who), settings, label)
+        Arm(mechanism.short, first_guesses(mechanism, stranger), settings, label)
         for label, (mechanism, settings) in made.items()
     )
-    stranger = _guessed_by(who)
-    asked: Settings = (("shares", LADDER), ("outputs", options["outputs"][0]), *stranger)
+    asked: Settings = (
+        ("shares", LADDER),
+        ("outputs", options["outputs"][0]),
+        ("stranger", stranger),
+    )
     first = Plan(f"{plan.name}-levels", _FIND, arms, plan.lexicons, options=asked, together=True)
     found: dict[str, list[tuple[float, float | None, str]]] = {label: [] for label in made}
     for each in given.run(first):
@@ -408,17 +405,24 @@ def _levels(
 def first_guesses(mechanism: Mechanism, stranger: str) -> tuple[float, ...]:
     """Return the ε at which a search for the levels begins, ascending.
 
-    They lie around all levels if there is a record of what this stranger guesses, and form a coarse
-    grid else; the first and the last are the ends of the grid.
+    They lie around the levels that are met in a record of what this stranger guesses. A coarse grid
+    covers what lies beyond the record, if it does not reach a level; without a record it covers
+    all. The first and the last are the ends of the grid.
     """
-    epsilons = first_epsilons(mechanism)
+    grid = first_epsilons(mechanism)
     curve = recorded_curve(mechanism) if stranger == COUNTS else None
-    recorded = [] if curve is None else [curve.epsilon_at(GUESSED, share) for share in LADDER]
-    around = [factor * epsilon for epsilon in recorded if epsilon for factor in _AROUND]
-    if len(around) < len(_AROUND) * len(LADDER):
-        return epsilons
-    inside = {float(f"{each:.4g}") for each in around if epsilons[0] < each < epsilons[-1]}
-    return tuple(sorted({epsilons[0], *inside, epsilons[-1]}))
+    if curve is None:
+        return grid
+    met = [epsilon for share in LADDER if (epsilon := curve.epsilon_at(GUESSED, share))]
+    around = [float(f"{factor * epsilon:.4g}") for epsilon in met for factor in _AROUND]
+    low, high = curve.epsilons[[0, -1]].tolist()
+    shares = curve.values(GUESSED)
+    if LADDER[0] < shares.min():
+        around += [epsilon for epsilon in grid if epsilon < low]
+    if LADDER[-1] > shares.max():
+        around += [epsilon for epsilon in grid if epsilon > high]
+    inside = {epsilon for epsilon in around if grid[0] < epsilon < grid[-1]}
+    return tuple(sorted({grid[0], *inside, grid[-1]}))
 
 
 def _own(mechanism: Mechanism, kind: str, epsilon: float) -> tuple[float | None, str]:
@@ -482,7 +486,7 @@ def find(cell: Cell, sources: Sources) -> list[Row]:
         sources.mechanism(cell),
         cell.option("shares"),
         cell.epsilons,
-        stranger=str(cell.option("stranger", EQUAL)),
+        stranger=str(cell.option("stranger")),
         outputs=Outputs(*cell.option("outputs")),
         seed=cell.seed,
     )

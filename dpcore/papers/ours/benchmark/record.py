@@ -78,13 +78,12 @@ def _corpus(file: str, title: str, training: int, testing: int) -> tuple[str, Se
     return file, sizes
 
 
-_COLUMNS, _LAWS, _DRAWS = (getattr(WHOLE.outputs[1], name) for name in ("columns", "laws", "draws"))
 _SIZES = (
     f"In each of {WHOLE.trials} trials {round(1008 * WHOLE.part)} training and "
     f"{round(432 * WHOLE.part)} test texts of the teaching corpus, newly drawn; the meaning of "
-    f"{WHOLE.compared} test texts a trial; words guessed from {_COLUMNS} outputs where columns of "
-    f"the law are closed forms, elsewhere from {3 * _DRAWS // 2:,} pairs of word and output, "
-    f"{3 * _LAWS // 2:,} where laws are computed word by word."
+    f"{WHOLE.compared} test texts a trial; words guessed from all outputs where columns of the law "
+    f"are closed forms, from {WHOLE.outputs[1].columns} where they take integrals, elsewhere from "
+    f"{WHOLE.outputs[1].draws:,} content words, drawn as frequent as they are, with their outputs."
 )
 REAL = (
     _corpus("sst2.parquet", "SST-2", 800, 400),
@@ -187,7 +186,7 @@ class Benchmark:
     @property
     def stranger(self) -> str:
         """Name of the person who guesses the words, of `dpcore.attack.leak.STRANGERS`."""
-        return str(dict(self.figures.entry.plan["options"]).get("stranger", EQUAL))
+        return str(dict(self.figures.entry.plan["options"])["stranger"])
 
     @property
     def words(self) -> str:

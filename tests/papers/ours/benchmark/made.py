@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpcore.attack.leak import EQUAL
 from dpcore.papers.ours.benchmark.cells import LADDER, LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark
 from dpcore.study.labelled_trial import STRONGER
@@ -66,7 +67,9 @@ def benchmark(*mechanisms: Made, absent: Sequence[tuple[str, str]] = (), **more:
                 made.label, epsilon, made.accuracy[e], made.auc[e], made.shares[e], PRIVATE, turned
             )
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
-    entry = dataclasses.replace(read_recorded("trade-off").entry, name="made-up", **more)
+    known = read_recorded("trade-off").entry
+    plan = known.plan | {"options": [["stranger", EQUAL]]}
+    entry = dataclasses.replace(known, name="made-up", plan=plan, **more)
     return Benchmark(Figures(Recorded(entry, table)))
 
 
