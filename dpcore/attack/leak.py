@@ -10,11 +10,11 @@ Quantitative Information Flow*, chapters 3 and 5):
 Strangers are `STRANGERS`, or any prior. Gains are `GAINS`: the very word (1 if v = w), a near word
 (1 if v is w or one of the nine words nearest to w), the kind of w in WordNet, or one of two words.
 
-Where a column P(y | ·) is a closed form, all outputs are summed (at once, if a law is a base and a
-few pairs); where it takes an integral,
-outputs are drawn, and given each of them the best guess is exact. For a mechanism without a law
-`after` is the success of an attacker: a lower bound of what the best one guesses. The stranger
-`reads` reads whole texts (`dpcore.attack.language.context`), so right guesses are counted.
+Where a column P(y | ·) is a closed form, all outputs are summed, at once if a law is a base and a
+few pairs; where it takes an integral, outputs are drawn, and given each of them the best guess is
+exact. For a mechanism without a law `after` is the success of an attacker: a lower bound of what
+the best one guesses. The stranger `reads` reads whole texts (`dpcore.attack.language.context`), so
+right guesses are counted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -69,9 +69,6 @@ from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_least, at_most
 from dpcore.rewrite.sentence import draw, prepare
 
-if TYPE_CHECKING:
-    pass
-
 COUNTS: str = "counts"
 EQUAL: str = "equal"
 READS: str = "reads"
@@ -94,7 +91,7 @@ _BLOCK = 32  # outputs whose columns are weighed together, in the processor's ca
 _DRAWN = 400  # outputs that are drawn where a column takes an integral
 _PAIRS = 10_000  # words and outputs that are drawn where there is no law
 _TEXTS = 60  # texts of the teaching corpus that are rewritten for the stranger who reads
-_VERSION = 2  # of the sums here: another one makes what is in the cache unknown
+_VERSION = 3  # of the sums here: another one makes what is in the cache unknown
 
 
 @dataclass(frozen=True)
@@ -476,7 +473,8 @@ def _sparse(
     # A mechanism has such a law at every ε, or at none.
     for e, law in enumerate(filter(None, map(mechanism.sparse_law, epsilons.tolist()))):
         value = sparse_success(law, prior.probability, gain.table)
-        off = value * (math.expm1(error) + len(mechanism.lexicon) * 2.0**-51)
+        # The error is relative to a logarithm: no probability that counts is below e^−745.
+        off = value * (math.expm1(745.0 * error) + len(mechanism.lexicon) * 2.0**-51)
         low, high = max(value - off, 0.0), min(value + off, 1.0)
         shares.append(Share(min(value, 1.0), low, high, True, BAYES))
         progress(f"leakage of {mechanism.short}", e + 1, epsilons.size)

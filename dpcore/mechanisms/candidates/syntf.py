@@ -100,11 +100,9 @@ class SynTF(ExactMechanism):
     @property
     def column_form(self) -> ColumnForm | None:
         """Column form, if all words are candidates: the similarity is symmetric."""
-        return (
-            None
-            if self._restricted
-            else ColumnForm(self._column, COLUMN_ERROR, prepare=_normalisers(self.lexicon).all_at)
-        )
+        if self._restricted:
+            return None
+        return ColumnForm(self._column, COLUMN_ERROR, prepare=_normalisers(self.lexicon).all_at)
 
     def _column(self, output: int, _: FloatArray | None, epsilon: float) -> FloatArray:
         """Return ln P(output | w) of every word w, shape (n,)."""
