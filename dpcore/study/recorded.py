@@ -21,7 +21,7 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.lexicon.cache import bundled_data, replacing, sha256_of_file, write_text
 from dpcore.optional import need_pandas
 from dpcore.study.plan import COLUMNS
-from dpcore.study.tables import EXAMPLE, MEASURED, check_trials, check_words, chosen
+from dpcore.study.tables import EXAMPLE, MEASURED, check_trials, check_words, chosen, typed
 from dpcore.study.utility_summary import baseline, curves
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def read_recorded(name: str, folder: Path | None = None) -> Recorded:
     table = _read_table(place / entry.file, entry.sha256)
     if entry.of_words:
         return Recorded(entry, check_words(table, entry.runs))
-    check_trials(table)
+    table = check_trials(typed(table))
     is_example = table["quantity"] == EXAMPLE
     examples = table[is_example].reset_index(drop=True) if is_example.any() else None
     return Recorded(entry, table.loc[~is_example, list(COLUMNS)], examples)
@@ -289,7 +289,11 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
             raise StudyError(f"{folder} holds records of another kind; give another folder")
         # The table first: a manifest never names a missing table.
         with replacing(path) as temporary:
-            table.to_parquet(temporary, index=False, compression="zstd")
+            # Without the types of pandas and bounds of columns, a third of a small file.
+            table.to_parquet(
+                temporary, index=False, compression="zstd", compression_level=19,
+                store_schema=False, write_statistics=False,
+            )  # fmt: skip
             temporary.chmod(0o644)
         written = replace(entry, file=path.name, sha256=sha256_of_file(path))
         entries = {other.name: other for other in others} | {entry.name: written}

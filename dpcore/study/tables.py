@@ -161,11 +161,13 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         [{name: row.get(name) for name in columns} for row in rows]
     )
     frame = frame.reindex(columns=columns)
-    for name in _NUMBERS:
-        frame[name] = frame[name].astype("float64")
-    for name in _WHOLE:
-        frame[name] = frame[name].astype("Int64")  # integers, some of them missing
-    return frame
+    return typed(frame)
+
+
+def typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of an experiment with its types: a file keeps no more than numbers."""
+    kinds = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "Int64")  # some missing
+    return table.astype({name: kind for name, kind in kinds.items() if name in table})
 
 
 def check_trials(table: pd.DataFrame) -> pd.DataFrame:

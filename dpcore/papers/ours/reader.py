@@ -94,7 +94,8 @@ def trial_rows(
 
 
 LEVELS = (0.10, 0.25)
-"""Shares of words guessed from one output, levels of the benchmark."""
+"""Shares of content words guessed by someone who knows how common they are: levels of the
+benchmark."""
 TEXTS = 12
 _BENCHMARK = "benchmark"
 _SEED = 1
