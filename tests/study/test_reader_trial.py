@@ -49,12 +49,8 @@ def test_the_record_is_of_the_plan(name: str, reader: str) -> None:
     record = read_recorded(name)
     table = record.table[record.table["quantity"].isin([FIRST, TENTH, GAIN_FIRST, GAIN_TEN])]
     assert set(table["at"]) == set(LEVELS)
-    # As its own plan says: of the benchmark before, all words equally likely.
-    levels = {
-        (arm["label"], level): epsilon
-        for arm in record.entry.plan["arms"]
-        for epsilon, level in dict(arm["options"])["levels"]
-    }
+    benchmark = read_recorded("benchmark").table
+    levels = benchmark[benchmark["quantity"] == "level"].set_index(["label", "at"])["value"]
     for (label, level), rows in table.groupby(["label", "at"]):
         assert set(rows["epsilon"]) == {levels[label, level]}
         assert len(rows) == 2 * len(ATTACKERS) + 2
