@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from dpcore.arrays import BoolArray, FloatArray
 from dpcore.attack.leak import all_columns
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 LAW_ERROR = 2e-9
 """Bound on the relative error of a probability in double precision: distances are off by 1e-11,
 exponents of up to 100 count, and a weight and its normaliser are off by so much each."""
+_LOCAL, _BATCH = 32, 1_000  # nearest words of a word, itself included; words at a time
 _LAWS_ENTRIES = 10_000_000
 """Numbers of the laws of a whole lexicon up to which they are kept, where there is no other way."""
 
@@ -42,12 +45,14 @@ class Operator(ABC):
         weights: a with K·diag(a) = diag(z)·P and K symmetric, shape (n,); None where there is none.
         scale: z, shape (n,), with `weights`.
         slow: True if a product takes a pass over all pairs of words.
+        rough: type of the numbers that `roughly` returns.
     """
 
     n: int
     weights: FloatArray | None = None
     scale: FloatArray | None = None
     slow: bool = True
+    rough: DTypeLike = np.float64
 
     @abstractmethod
     def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
@@ -68,6 +73,10 @@ class Operator(ABC):
     def undone(self, targets: FloatArray, used: BoolArray) -> FloatArray | None:
         """Return h with P h = g for words in use, 0 elsewhere; None without a closed form."""
         return None
+
+    def near_inverse(self, used: BoolArray) -> Callable[[FloatArray], FloatArray]:
+        """Return a symmetric positive definite map near the inverse of K over the words in use."""
+        return np.copy
 
     def enclosed(
         self, values: FloatArray, progress: Progress = silent
@@ -122,11 +131,17 @@ class KernelOperator(Operator):
     """Law a_y·exp(−min(s·D(w, y), c))/Z_w, tile by tile of the distances."""
 
     def __init__(self, mechanism: Mechanism, law: KernelLaw, progress: Progress) -> None:
-        self._vectors, self._law = mechanism.lexicon.vectors, law
+        self._lexicon, self._law = mechanism.lexicon, law
+        self._vectors = mechanism.lexicon.vectors
         self.n = len(self._vectors)
+        self._euclidean = law.metric is Metric.EUCLIDEAN
+        if self._euclidean:
+            self.rough = np.float32
         self.weights = np.ones(self.n) if law.weights is None else law.weights
         # At first from single precision; the first product in double precision renews it.
-        self._exact = law.metric is not Metric.EUCLIDEAN
+        self._exact = not self._euclidean
+        # Queries that are solved one after the other share it.
+        self._near: tuple[BoolArray, Callable[[FloatArray], FloatArray]] | None = None
         product = self._product if self._exact else self._single
         self.scale = product(self.weights[:, None], progress)[:, 0].astype(np.float64)
 
@@ -150,10 +165,66 @@ class KernelOperator(Operator):
 
     def roughly(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
         """Return P h from distances in single precision."""
-        if self._law.metric is not Metric.EUCLIDEAN:
+        if not self._euclidean:
             return self.times(values, progress)
         weighed = np.asarray(self.weights[:, None] * values)  # type: ignore[index]
         return np.asarray(self._single(weighed, progress) / self.scale[:, None])  # type: ignore[index]
+
+    def near_inverse(self, used: BoolArray) -> Callable[[FloatArray], FloatArray]:
+        """Return FᵀF corrected for what all words have in common.
+
+        Row w of F solves K over w and those of its nearest words that stand before it (a factorised
+        sparse approximate inverse: Kolotilina and Yeremin 1993). The correction makes the map exact
+        for the weights (balancing: Mandel 1993).
+        """
+        if not self._euclidean:
+            return np.copy
+        if self._near is not None and np.array_equal(self._near[0], used):
+            return self._near[1]
+        common = np.asarray((self.weights * used)[:, None], np.float32)  # type: ignore[operator]
+        image = self._single(common, silent) * used[:, None]
+        size = (common * image).sum()
+        factor = self._local_factor(used)
+        back = factor.T.tocsr()
+
+        def apply(values: FloatArray) -> FloatArray:
+            share = (common.T @ values) / size
+            local = back @ (factor @ (values - image * share))
+            local += common * (share - (image.T @ local) / size)
+            return np.asarray(local)
+
+        self._near = used, apply
+        return apply
+
+    def _local_factor(self, used: BoolArray) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
+        nearest = self._lexicon.neighbours(_LOCAL).indices.astype(np.int64)
+        parts = []
+        for start in range(0, self.n, _BATCH):
+            words = np.arange(start, min(start + _BATCH, self.n))
+            among = np.column_stack((nearest[words], words))
+            valid = (among < words[:, None]) & used[among]
+            valid[:, -1] = True
+            points = self._vectors[among].astype(np.float64)
+            squares = np.einsum("ijk,ijk->ij", points, points)
+            apart = squares[:, :, None] + squares[:, None] - 2.0 * points @ points.mT
+            apart = np.sqrt(np.maximum(apart, 0.0))
+            # What does not count stands for itself alone.
+            kernel = np.exp(-np.minimum(self._law.strength * apart, self._law.cap))
+            kernel *= valid[:, :, None] & valid[:, None]
+            # A little more than 1: two words with nearly one vector would have no inverse.
+            kernel[:, range(among.shape[1]), range(among.shape[1])] = 1.0 + 1e-6
+            alone = np.zeros(among.shape)
+            alone[:, -1] = 1.0
+            row = np.linalg.solve(kernel, alone[:, :, None])[:, :, 0]
+            # Where a cap leaves no positive pivot, the word stands alone.
+            row = np.where(row[:, -1:] > 0, row, alone)
+            row /= np.sqrt(row[:, -1:])
+            at = np.broadcast_to(words[:, None], among.shape)
+            parts.append((row[valid].astype(np.float32), at[valid], among[valid]))
+        entries, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return csr_matrix((entries, (rows, columns)), shape=(self.n, self.n))
 
     def _product(self, values: FloatArray, progress: Progress) -> FloatArray:
         """Return K x, shape (n, m): each tile of distances serves both of its sides."""
@@ -169,9 +240,9 @@ class KernelOperator(Operator):
             if not tile.diagonal:
                 total[tile.columns] += entries.T @ values[tile.rows]
             progress("weighing pairs of words", done, pairs.count)
-        return total
+        return np.asarray(total)
 
-    def _single(self, values: FloatArray, progress: Progress) -> FloatArray:
+    def _single(self, values: NDArray[np.floating], progress: Progress) -> FloatArray:
         """Return K x as `_product` does, in single precision."""
         rows = np.asarray(self._vectors, dtype=np.float32)
         squares = np.einsum("ij,ij->i", rows, rows)
@@ -199,7 +270,7 @@ class KernelOperator(Operator):
                 if i != j:
                     total[right] += entries.T @ single[left]
             progress("weighing pairs of words", left.stop, self.n)
-        return total.astype(np.float64)
+        return np.asarray(total)
 
 
 class ColumnOperator(Operator):
@@ -217,7 +288,7 @@ class ColumnOperator(Operator):
         total = np.zeros(values.shape)
         for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
             total += np.exp(logs, out=logs).T @ values[outputs]
-        return total
+        return np.asarray(total)
 
     def enclosed(
         self, values: FloatArray, progress: Progress = silent
@@ -240,7 +311,7 @@ class ColumnOperator(Operator):
         total = np.empty(weights.shape)
         for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
             total[outputs] = np.exp(logs, out=logs) @ weights
-        return total
+        return np.asarray(total)
 
     def stays(self) -> FloatArray:
         """Return P(w | w)."""

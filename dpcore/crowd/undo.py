@@ -7,8 +7,9 @@ of times that w occurs: so what is left of P h − g is computed in double preci
 with every estimate.
 
 P h = g has a closed form for k-ary response. Where P is a symmetric kernel up to weights it is
-solved by conjugate residuals (one product a step; Saad 2003, Algorithm 6.20), else by conjugate
-gradients on the least-squares problem (two; Björck 1996, Algorithm 7.4.1). Where P is singular or
+solved by conjugate residuals (one product a step; Saad 2003, Algorithm 6.20), preconditioned by an
+approximate inverse where the kernel has one (`Operator.near_inverse`), else by conjugate gradients
+on the least-squares problem (two products; Björck 1996, Algorithm 7.4.1). Where P is singular or
 nearly so, more steps reduce the bias and add noise: of all steps the one is taken whose expected
 error is least for as many words as there are, as common as they are in the language. That choice
 depends on public numbers alone, and on the number of words, which a private copy shows anyway.
@@ -41,8 +42,8 @@ EXACT = 1e-6
 _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
 _PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
 _ROUGH = 1e-4  # part of the residual that steps in single precision may leave
-_VERSION = 3  # of the solutions here: another one makes what is in the cache unknown
-_TOGETHER = 256  # queries that are solved together: 25,000 words, some 200 MB
+_VERSION = 4  # of the solutions here: another one makes what is in the cache unknown
+_TOGETHER = 340  # queries that are solved together: 25,000 words, some 700 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +131,10 @@ def undo(
     operator = operator_of(mechanism, value, progress)
     # Half by the language and half all alike, so that no word goes without weight.
     frequency = 0.5 * frequencies(mechanism.lexicon) + 0.5 / len(mechanism.lexicon)
+    used = np.ones(operator.n, dtype=bool) if used is None else used
+    outputs = operator.transposed((frequency * used)[:, None])[:, 0]
     parts = [
-        _undone(operator, part, frequency, some, used, progress)
+        _undone(operator, part, frequency, outputs, some, used, progress)
         for part, some in zip(
             queries.parts(_TOGETHER),
             np.split(expected, range(_TOGETHER, len(queries), _TOGETHER)),
@@ -194,17 +197,16 @@ def _undone(
     operator: Operator,
     queries: Queries,
     frequency: FloatArray,
+    outputs: FloatArray,
     totals: FloatArray,
-    used: BoolArray | None,
+    used: BoolArray,
     progress: Progress,
 ) -> Estimators:
     """Solve for some queries together."""
-    used = np.ones(operator.n, dtype=bool) if used is None else used
     targets = queries.matrix()
     m = targets.shape[1]
     both = targets if queries.binary else np.concatenate((targets, targets**2), axis=1)
     both = both * used[:, None]
-    outputs = operator.transposed((frequency * used)[:, None])[:, 0]
     solved = _solve(
         operator, both, frequency, outputs, np.resize(totals, both.shape[1]), used, progress
     )
@@ -288,6 +290,7 @@ def residual_steps(
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
     mask = used[:, None].astype(np.float64)
     weights = operator.weights[:, None]  # type: ignore[index]
+    near = operator.near_inverse(used)
     x, left = np.zeros_like(targets), targets * mask
     while True:
         # Read again: a product in double precision may have renewed it.
@@ -296,29 +299,33 @@ def residual_steps(
         goal = np.maximum(_ROUGH * np.abs(left).max(axis=0), 0.2 * EXACT)
 
         def product(r: FloatArray, scale: FloatArray = scale) -> FloatArray:
-            return np.asarray(operator.roughly(r / weights, progress) * scale * mask)
+            image = operator.roughly(r / weights, progress) * scale * mask
+            return np.asarray(image, operator.rough)
 
-        r = left * scale
-        applied = product(r)
-        p, along = r.copy(), applied.copy()
-        power = np.einsum("ij,ij->j", r, applied)
+        r: FloatArray = np.asarray(left * scale, operator.rough)
+        z = near(r)
+        applied = product(z)
+        p, along = z.copy(), applied.copy()
+        power = np.einsum("ij,ij->j", z, applied)
         while True:
-            length = np.einsum("ij,ij->j", along, along)
+            turned = near(along)
+            length = np.einsum("ij,ij->j", along, turned)
             alpha = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
             x += alpha * p
             r -= alpha * along
+            z -= alpha * turned
             keep = yield x / weights, r / scale
-            x, r, p, along, power, targets, goal = _going_on(
-                keep, x, r, p, along, power, targets, goal
+            x, r, z, p, along, power, targets, goal = _going_on(
+                keep, x, r, z, p, along, power, targets, goal
             )
             if np.all(np.abs(r / scale).max(axis=0) <= goal):
                 break
-            applied = product(r)
-            new = np.einsum("ij,ij->j", r, applied)
+            applied = product(z)
+            new = np.einsum("ij,ij->j", z, applied)
             beta = np.divide(new, power, out=np.zeros_like(power), where=power != 0)
             power = new
             p *= beta
-            p += r
+            p += z
             along *= beta
             along += applied
         left = (targets - operator.times(x / weights, progress)) * mask

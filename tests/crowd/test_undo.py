@@ -5,7 +5,7 @@ import pytest
 
 from dpcore.arrays import FloatArray
 from dpcore.crowd import undo as undoing
-from dpcore.crowd.operators import ColumnOperator, DenseOperator, operator_of
+from dpcore.crowd.operators import ColumnOperator, DenseOperator, KernelOperator, operator_of
 from dpcore.crowd.queries import Queries, of_indices, of_numbers
 from dpcore.crowd.undo import EXACT, Estimators, undo
 from dpcore.errors import ParameterError
@@ -107,6 +107,41 @@ def test_every_form_of_a_law_is_the_law(name: str, settings: dict[str, object]) 
     if operator.weights is not None and operator.scale is not None:
         kernel = operator.scale[:, None] * channel / operator.weights
         np.testing.assert_allclose(kernel, kernel.T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tem", "optimal"])
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_the_approximate_inverse_is_positive_and_near(name: str, share: float) -> None:
+    mechanism = create(name, SMALL)
+    n = len(SMALL)
+    epsilon = typical(mechanism)
+    law_of_it = mechanism.kernel_law(epsilon)
+    assert law_of_it is not None
+    operator = KernelOperator(mechanism, law_of_it, silent)
+    used = np.random.default_rng(0).random(n) < share
+    near = operator.near_inverse(used)(np.eye(n)[:, used])[used]
+    np.testing.assert_allclose(near, near.T, atol=1e-4)
+    assert np.linalg.eigvalsh((near + near.T) / 2).min() > 0
+    assert operator.scale is not None
+    assert operator.weights is not None
+    whole = operator.scale[:, None] * law(mechanism, epsilon) / operator.weights
+    kernel = whole[np.ix_(used, used)]
+    spread = np.linalg.eigvals(near @ kernel).real
+    alone = np.linalg.eigvalsh(kernel)
+    assert spread.max() / spread.min() < 0.5 * alone.max() / alone.min()
+
+
+def test_words_with_nearly_one_vector_have_an_approximate_inverse() -> None:
+    vectors = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 2, axis=0)
+    vectors[1::2] += 1e-6
+    lexicon = Lexicon("twins", tuple(f"w{i}" for i in range(40)), vectors.astype(np.float32))
+    mechanism = create("tem", lexicon)
+    law_of_it = mechanism.kernel_law(5.0)
+    assert law_of_it is not None
+    operator = KernelOperator(mechanism, law_of_it, silent)
+    near = operator.near_inverse(np.ones(40, dtype=bool))(np.eye(40))
+    assert np.isfinite(near).all()
+    assert np.linalg.eigvalsh((near + near.T) / 2).min() > 0
 
 
 @pytest.mark.parametrize("key", list(MECHANISMS))
