@@ -3,6 +3,8 @@
 // numbers. The server is informed when the dial rests.
 
 const REST_MS = 250;
+const SWEEP_MS = 2000;
+const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const node = (tag, className, text) => {
   const made = document.createElement(tag);
@@ -52,6 +54,7 @@ function show(state, step) {
   const { left, right, spoken } = data.steps[state.step];
   state.left.about.textContent = left[0];
   state.left.value.textContent = left[1];
+  state.left.box.hidden = !left[1];
   state.right.about.textContent = right[0];
   state.right.value.textContent = right[1];
   input.value = state.step;
@@ -78,6 +81,32 @@ function settle(state) {
   tell(state, true);
   if (state.step !== state.sent) state.send("rest", { step: state.step });
   state.sent = state.step;
+}
+
+// Once for each visit: the dial goes from its low end to its place, and the page shows what it does.
+let swept = false;
+
+function sweep(state, step) {
+  if (swept || still()) return;
+  swept = true;
+  const { root, input } = state;
+  const begun = performance.now();
+  const end = () => {
+    cancelAnimationFrame(state.sweeping);
+    root.classList.remove("sweeping");
+    for (const name of ["pointerdown", "keydown"]) input.removeEventListener(name, end);
+  };
+  const frame = (now) => {
+    const part = Math.min(1, (now - begun) / SWEEP_MS);
+    moved(state, Math.round(part * step));
+    if (part < 1) state.sweeping = requestAnimationFrame(frame);
+    else end();
+  };
+  for (const name of ["pointerdown", "keydown"]) input.addEventListener(name, end);
+  root.classList.add("sweeping");
+  state.stop = end;
+  moved(state, 0);
+  state.sweeping = requestAnimationFrame(frame);
 }
 
 function build(state) {
@@ -125,14 +154,15 @@ export default function (component) {
     const root = node("div", "dial");
     place.append(root);
     parentElement.append(place);
-    state = { place, root, step: -1, resting: 0 };
+    state = { place, root, step: -1, resting: 0, sweeping: 0, stop: () => {} };
     states.set(parentElement, state);
   }
   state.send = setTriggerValue;
-  const { step, turn, ...content } = data;
+  const { step, turn, sweep: moving, ...content } = data;
   const shown = JSON.stringify(content);
   const other = shown !== state.shown;
   if (other) {
+    state.stop();
     state.shown = shown;
     state.data = data;
     build(state);
@@ -144,9 +174,11 @@ export default function (component) {
     show(state, step);
     state.sent = state.step;
     tell(state, true);
+    if (moving) sweep(state, step);
   }
   return () => {
     clearTimeout(state.resting);
+    state.stop();
     state.place.remove();
     states.delete(parentElement);
   };

@@ -67,6 +67,7 @@ class Dial:
         steps: from the most private one on.
         ends: meanings of its two ends.
         fields: titles of numbers that can be typed, by attribute of `Step`; "logarithm" is ln ε.
+        sweep: True if it moves to its place by itself when it is first seen.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Dial:
     steps: tuple[Step, ...]
     ends: tuple[str, str] = (later("← learns less"), later("learns more →"))
     fields: tuple[tuple[str, str], ...] = ()
+    sweep: bool = False
 
 
 @cache
@@ -123,6 +125,7 @@ def _data(dial: Dial, step: int) -> dict[str, Any]:
         "epsilons": epsilons,
         "shares": [s.share for s in dial.steps],
         "step": step,
+        "sweep": dial.sweep,
         "turn": st.session_state.get(_TURNS, {}).get(dial.name, 0),
     }
 

@@ -1,11 +1,22 @@
-// The sentence that changes with the dial, and the words that are guessed. marked_words.js
-// is prepended.
+// The sentence that changes with the dial: each word as it was written, and below it as it is now.
+// Typed text is only ever set as text.
+
+const node = (tag, className, text) => {
+  const fresh = document.createElement(tag);
+  if (className) fresh.className = className;
+  if (text !== undefined) fresh.textContent = text;
+  return fresh;
+};
 
 function show(state) {
   state.waiting = 0;
   const { data, step } = state;
-  fillWords(state.sentence, data.words[step], data.texts);
+  data.words[step].forEach(([index, changed], i) => {
+    state.tokens[i].textContent = data.texts[index];
+    state.tokens[i].className = changed ? "changed" : "";
+  });
   state.numbers.forEach((number, i) => { number.textContent = data.numbers[step][i]; });
+  state.allowed.textContent = data.allowed[step];
 }
 
 function go(state, step) {
@@ -13,14 +24,40 @@ function go(state, step) {
   if (!state.waiting) state.waiting = requestAnimationFrame(() => show(state));
 }
 
+// Tokens without white space between them, such as a word and its full stop, share a column.
+function columns(state) {
+  const pieces = [];
+  let was, now;
+  state.tokens = state.data.original.map(([text, gap], i) => {
+    if (gap || !i) {
+      was = node("span", "was");
+      was.setAttribute("aria-hidden", "true");
+      now = node("span", "now");
+      const column = node("span", "column");
+      column.append(was, now);
+      if (i) pieces.push(" ");
+      pieces.push(column);
+    }
+    was.append(text);
+    const token = node("span");
+    now.append(token);
+    return token;
+  });
+  state.sentence.replaceChildren(...pieces);
+}
+
 function begin(parentElement) {
   const root = node("div", "changing");
+  const wrote = node("p", "unseen");
   const sentence = node("p", "sentence");
   sentence.dir = "auto";
   const list = node("ul", "numbers");
-  root.append(sentence, list);
+  const allowed = node("p", "allowed");
+  root.append(wrote, sentence, list, allowed);
   parentElement.append(root);
-  const state = { root, sentence, list, numbers: [], step: 0, waiting: 0 };
+  const state = {
+    root, wrote, sentence, list, allowed, tokens: [], numbers: [], step: 0, waiting: 0,
+  };
   state.hear = ({ detail }) => {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
   };
@@ -43,6 +80,9 @@ export default function (component) {
     const other = state.data?.group !== data.group;
     state.shown = shown;
     state.data = data;
+    const written = data.original.map(([text, gap]) => gap + text).join("");
+    state.wrote.textContent = `${data.wrote} ${written}`;
+    columns(state);
     state.numbers = data.names.map(() => node("b"));
     state.list.replaceChildren(...data.names.map((name, i) => {
       const item = node("li");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -11,16 +12,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.attack.trade.curve import TradeCurve
-from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
-from pages.shared.figure import SCRIPT, marked_words
 from pages.shared.guessed import ABOUT, guessed, of_hundred
-from pages.shared.language import later, numeral, say
+from pages.shared.language import later, say
 from pages.shared.link import choose_one
 from pages.shared.promised import of_100_at_most, permits, promised_epsilon
 from pages.shared.session import Bench, mechanism
@@ -28,12 +28,12 @@ from pages.shared.session import Bench, mechanism
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.changing"
 _SHOWN = {
+    "tem": ("tem", later("near words are likelier, by a formula")),
+    "madlib": ("madlib", later("noise added to the word's vector")),
     "neighbours": (
         "neighbour-response, k = 10",
         later("one of the ten nearest words, or any word"),
     ),
-    "madlib": ("madlib", later("noise added to the word's vector")),
-    "tem": ("tem", later("near words are likelier, by a formula")),
     "optimal": (
         "optimal",
         later(
@@ -43,18 +43,16 @@ _SHOWN = {
     ),
 }
 """By name in the link: a recorded curve, and how its method exchanges a word."""
-_NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+# Even steps of what is guessed: the sentence changes over the whole slider.
+_NICE = (0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100 for percent in range(10, 91, 5)))
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
-# The level is in the link and in the session under the name "guessed"; 20 of 100 is reached by all
-# four methods.
-_START, _LEVEL = 0.2, "guessed"
+_NEARLY_ALL = 0.99  # of the words, at which a bound says nothing
+_LEVEL = "guessed"  # its name in the link and in the session
 
 
 @cache
 def _component() -> Callable[..., Any]:
-    css = (_HERE / "changing.css").read_text(encoding="utf-8")
-    scripts = SCRIPT, _HERE / "changing.js"
-    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
+    css, js = ((_HERE / f"changing.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
     return st.components.v2.component(_KEY, css=css, js=js)
 
 
@@ -115,10 +113,8 @@ def _drawn(
 def _steps(curve: TradeCurve) -> tuple[float, ...]:
     """Return round shares of guessed content words that the curve reaches, ascending."""
     low, high = curve.values(GUESSED)[[0, -1]]
-    # Rounded through text: 3 × 0.1 is not exactly .3, and the number is shown and put into links.
-    nice = [float(f"{first * 10.0**power:.2g}") for power in (-3, -2, -1) for first in _NICE]
     # The curve was recorded at some ε only; a share outside it has no ε and cannot be a step.
-    return tuple(share for share in nice if low <= share <= min(high, _MOST))
+    return tuple(share for share in _NICE if low <= share <= high)
 
 
 def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
@@ -132,15 +128,21 @@ def _step(shares: tuple[float, ...]) -> int:
     try:
         wanted = float(text) / 100
     except ValueError:
-        wanted = _START
+        wanted = math.nan
+    if math.isnan(wanted):
+        return _middle(shares)
     # Each method has steps of its own, so a level that was set with one is rounded to a step of
     # another.
     return min(range(len(shares)), key=lambda i: abs(shares[i] - wanted))
 
 
+def _middle(shares: tuple[float, ...]) -> int:
+    return len(shares) // 2
+
+
 def _rested(shares: tuple[float, ...], step: int) -> None:
     st.session_state[_LEVEL] = f"{100 * shares[step]:g}"
-    link.write(_LEVEL, f"{100 * shares[step]:g}", f"{100 * _START:g}")
+    link.write(_LEVEL, f"{100 * shares[step]:g}", f"{100 * shares[_middle(shares)]:g}")
 
 
 def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:
@@ -150,12 +152,14 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         reading = guessed([kind], epsilon)
         left = (say(ABOUT), "") if reading is None else (reading.about, reading.words)
         spoken = f"{' '.join(left)}; {say('The promise')}: {promised}"
-        steps.append(Step(left, (say("The promise"), promised), spoken, epsilon, share))
+        # What is guessed stands above the dial in large numbers, and not twice.
+        steps.append(Step(("", ""), (say("The promise"), promised), spoken, epsilon, share))
     return Dial(
         f"start_{label}",
         say("How much someone who knows the language may learn"),
         tuple(steps),
-        (say("← nobody can tell"), _far_end(shares)),
+        (say("← nothing left"), _far_end(shares)),
+        sweep=not (st.session_state.get(_LEVEL) or st.query_params.get(_LEVEL)),
     )
 
 
@@ -163,7 +167,7 @@ def _far_end(shares: tuple[float, ...]) -> str:
     """Return the meaning of the dial's far end: not every method ever returns the original."""
     if shares[-1] < _MOST:
         return say("as readable as this method gets →")
-    return say("closer to what you wrote →")
+    return say("what you wrote →")
 
 
 def _data(
@@ -178,34 +182,33 @@ def _data(
     drawn = _drawn(bench, kind, drawing, epsilons)
     # Most words are the same at many steps: each text is sent once, and steps refer to it by index.
     texts: dict[str, int] = {}
-    words = [marked_words(drawn, epsilon, texts) for epsilon in epsilons]
+    words = [
+        [[texts.setdefault(t.output, len(texts)), int(t.changed)] for t in drawn.at(epsilon).tokens]
+        for epsilon in epsilons
+    ]
     before, weaker = recorded_before(), GUESSED in curve.at_least
-    numbers = []
+    numbers, allowed = [], []
     for share, epsilon in zip(shares, epsilons, strict=True):
         # All steps are sent at once, so that dragging the dial needs no request.
-        permitted = permits(kind, epsilon)
-        near, left = (curve.at_epsilon(name, epsilon) for name in (NEARLY, MEANT))
+        near = curve.at_epsilon(NEARLY, epsilon)
         numbers.append(
             [
                 say("{share} of 100", share=of_hundred(share, weaker)),
                 say("not known")
                 if near is None
                 else say("{share} of 100", share=of_hundred(near, weaker)),
-                say("not known") if permitted is None else of_100_at_most(permitted),
-                say("not known") if left is None else numeral(f"{100 * left:.0f}\u00a0%"),
-                say(
-                    "{stayed} of {words}",
-                    stayed=drawn.at(epsilon).stayed,
-                    words=drawn.sentence.protected,
-                ),
             ]
         )
+        allowed.append(_allowed(permits(kind, epsilon)))
     return {
         "group": f"start_{curve.label}",
         "step": step,
+        "original": [[token.input, token.before] for token in drawn.at(epsilons[0]).tokens],
+        "wrote": say("What was written:"),
         "texts": list(texts),
         "words": words,
         "numbers": numbers,
+        "allowed": allowed,
         "names": [
             say(
                 "content words guessed by someone who knows how common words are (before: "
@@ -213,8 +216,14 @@ def _data(
                 before=of_hundred(before[GUESSED]),
             ),
             say("if a near word counts (before: {before})", before=of_hundred(before[NEARLY])),
-            say("is the worst case that the guarantee allows"),
-            say("of the meaning of content words is left"),
-            say("words stay as they are"),
         ],
     }
+
+
+def _allowed(most: float | None) -> str:
+    """Return what the promise alone permits, in a sentence."""
+    if most is None:
+        return say("What the guarantee alone allows is not known.")
+    if most > _NEARLY_ALL:
+        return say("The guarantee alone sets almost no limit.")
+    return say("The guarantee alone allows up to {bound}.", bound=of_100_at_most(most))

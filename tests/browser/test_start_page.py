@@ -24,6 +24,7 @@ def grid(page: Page) -> None:
 
 def sentence(page: Page) -> None:
     page.locator(".changing .sentence").wait_for(timeout=WAIT_MS)
+    page.locator(".dial:not(.sweeping)").wait_for(timeout=WAIT_MS)
     wait_idle(page)
 
 
@@ -37,7 +38,7 @@ def test_a_fresh_server_shows_it_without_a_chart_and_in_few_bytes(
     sentence(page)
     expect(page).to_have_title("Start – Word Privacy Lab", timeout=WAIT_MS)
     expect(page.locator(".changing .changed").first).to_be_visible(timeout=WAIT_MS)
-    expect(page.locator(".dial .left .value")).to_have_text("20, near 53")
+    expect(page.locator(".changing .numbers b")).to_have_text(["40 of 100", "42 of 100"])
     assert not [response.url for response in loaded if "plotly" in response.url.lower()]
     sizes = sorted(
         (len(response.body()), response.url.rsplit("/", 1)[-1])
@@ -175,9 +176,30 @@ def test_the_dial_changes_the_sentence_without_the_server(app_url: str, page: Pa
     before = page.locator(".changing .sentence").inner_text()
     dial.focus()
     dial.press("Home")
-    expect(page.locator(".dial .left .value")).to_have_text("2.5, near 6.8")
-    expect(page.locator(".changing .numbers b").first).to_have_text("2.5 of 100")
+    expect(page.locator(".changing .numbers b").first).to_have_text("2 of 100")
     assert page.locator(".changing .sentence").inner_text() != before
-    page.wait_for_url("**guessed=2.5**")
+    page.wait_for_url("**guessed=2")
     wait_idle(page)
-    expect(page.locator(".dial .left .value")).to_have_text("2.5, near 6.8")
+    expect(page.locator(".changing .numbers b").first).to_have_text("2 of 100")
+
+
+def test_the_dial_sweeps_once_and_not_where_motion_is_unwanted(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    page.add_init_script(
+        "window.steps = [];"
+        "addEventListener('dpcore:dial', ({ detail }) => window.steps.push(detail.step))"
+    )
+    open_page(page, app_url)
+    sentence(page)
+    steps = page.evaluate("window.steps")
+    low = steps.index(0)
+    assert steps[low:] == sorted(steps[low:])
+    assert len(set(steps[low:])) > 3
+    assert steps[0] == steps[-1]  # it ends where it was at first
+    watch.assert_clean()
+    calm, _ = new_page(reduced_motion="reduce")
+    open_page(calm, app_url)
+    calm.locator(".changing .sentence").wait_for(timeout=WAIT_MS)
+    assert not calm.locator(".dial.sweeping").count()
