@@ -244,7 +244,7 @@ BY_PAGE = {
     "": ("names",),
     "start": ("names",),
     "rewrite": ("draw",),
-    "deniability": ("draw",),
+    "curves": ("draw",),
     "tradeoff": ("choose",),
     "crowd": ("together",),
     "words": ("crowd",),

@@ -59,7 +59,7 @@ def warm() -> None:
         # Modules of other pages are imported here too, so that they are frozen with the rest.
         give_way()
         import pages.crowd.views
-        import pages.deniability.board
+        import pages.curves.board
         import pages.papers.experiments
         import pages.release.board
         import pages.release.copying
@@ -97,7 +97,7 @@ def _draw_all(bench: Bench) -> None:
 def _look_ahead() -> None:
     """Start background work for the first views of other pages."""
     from pages.crowd import scene as crowd
-    from pages.deniability import curves
+    from pages.curves import curves
     from pages.papers import experiments
     from pages.robustness import views
     from pages.tradeoff import scene

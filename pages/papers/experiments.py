@@ -192,7 +192,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("authors", "attacker", "", {"view": "A sentence"}),
     # Every name begins with "", so this one is last.
-    ("", "deniability", "study", {"part": "The papers' figures"}),
+    ("", "curves", "study", {}),
 )
 """Links to other pages by experiment; the first match counts.
 

@@ -68,6 +68,14 @@ CONTENTS = (
         folded=True,
     ),
     Content(
+        later("Curves"),
+        "curves",
+        later(
+            "How likely does a word stay (Nw), how many others does it become (Sw)? The papers' "
+            "figures, and any mechanism"
+        ),
+    ),
+    Content(
         later("Attacker"),
         "attacker",
         later("What can someone infer from one output? Who is protected least?"),
@@ -102,17 +110,10 @@ CONTENTS = (
             "worksheet to print"
         ),
     ),
-    Content(
-        later("Deniability"),
-        "deniability",
-        later(
-            "How likely does a word stay (Nw), how many others does it become (Sw)? Which ε "
-            "meets a goal?"
-        ),
-        listed=False,
-    ),
 )
 """All pages; the first one opens at the address `/`."""
 
-MOVED = {"neighbourhoods": "words", "audit": "papers", "utility": "release"}
+MOVED = {
+    "neighbourhoods": "words", "audit": "papers", "utility": "release", "deniability": "curves",
+}  # fmt: skip
 """Former addresses of pages -> their present ones, so that old links still work."""

@@ -35,7 +35,7 @@ def views(scene: TradeoffScene, bench: Bench) -> None:
     }
     fragment(_views, kinds, scene, key=VIEWS)
     st.page_link(
-        "pages/deniability/page.py",
+        "pages/curves/page.py",
         label=say("Nw and Sw over ε, with the papers' figures beside them"),
         icon=":material/arrow_forward:",
     )

@@ -107,7 +107,7 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
 async def deep_link(url: str) -> str:
     """Open a link in the first session of a server; return the ε of the dial."""
     async with session(url) as person:
-        await person.open("deniability", urlencode(DEEP))
+        await person.open("curves", urlencode(DEEP))
         shown = dial(person)
         if shown is None:
             return "nothing: the page has no dial"

@@ -50,8 +50,8 @@ PAGES = {
         """[...document.querySelectorAll('[data-testid=stBidiComponentIsolated]')]
           .map((node) => node.shadowRoot).filter((root) => root.querySelector('.grid'))""",
     ),
-    "deniability": Visited(
-        "/deniability",
+    "curves": Visited(
+        "/curves",
         ".js-plotly-plot .main-svg",
         """[...document.querySelectorAll('.stMain [data-testid=stHtml]')]
           .map((node) => node.parentElement)""",

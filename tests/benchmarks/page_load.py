@@ -28,7 +28,7 @@ STEPS, WARM_UP = 20, 2
 SETTLE = 15.0  # seconds
 
 
-PAGES = dict.fromkeys(("rewrite", "deniability", "words", "attacker"), "") | {
+PAGES = dict.fromkeys(("rewrite", "curves", "words", "attacker"), "") | {
     "papers": "look=experiments"
 }
 """Pages to their links."""

@@ -9,8 +9,9 @@ import re
 from playwright.sync_api import Page
 
 from dpcore.plots.style import MOST_WORDS
+from pages.curves.papers import FIGURE
 
-EXACT_VIEWS = ("The papers' figures", "Paper against ours", "Paper against measurement")
+EXACT_VIEWS = ("Paper against ours", "Paper against measurement")
 """Tabs that hold what a paper prints against what is measured, as printed."""
 
 EXACT_TEXTS = (
@@ -57,7 +58,8 @@ def illegible(text: str) -> list[str]:
 
 def illegible_texts(page: Page) -> list[str]:
     """Return the faults of the visible numbers and of the captions of figures."""
-    texts = [] if _open_tabs(page) & set(EXACT_VIEWS) else page.evaluate(_TEXTS)
+    exact = _open_tabs(page) & set(EXACT_VIEWS) or f"{FIGURE}=" in page.url
+    texts = [] if exact else page.evaluate(_TEXTS)
     faults = [f"{fault}: {text[:90]}" for text in texts for fault in illegible(text)]
     for caption in page.locator("[class*=st-key-finding_]").all_inner_texts():
         words = [part for part in caption.split() if any(map(str.isalnum, part))]

@@ -158,9 +158,9 @@ def test_a_message_is_never_named_in_place_of_being_sent(app: Server) -> None:
     async def ask() -> None:
         async with session(app.url) as person:
             person.raw = look
-            await person.open("deniability")  # with a figure of more than 10 kB
+            await person.open("curves")  # with a figure of more than 10 kB
             again = BackMsg()
-            again.rerun_script.page_script_hash = person.pages["deniability"]
+            again.rerun_script.page_script_hash = person.pages["curves"]
             again.rerun_script.cached_message_hashes.extend(sorted(seen - {""}))
             await person.run(again)
 

@@ -34,7 +34,7 @@ def test_a_choice_that_is_required_may_be_unchosen_all_the_same(app: Server) -> 
 
     async def unchoose() -> None:
         async with session(app.url) as person:
-            await person.open("deniability", "sample=3&curve_metric=tem&curve_log=")
+            await person.open("curves", "sample=3&curve_metric=tem&curve_log=")
             for key in ("by", "compare", "band"):
                 await person.set(person.keyed(key), [])
                 assert not list(person.all("exception")), key

@@ -24,7 +24,7 @@ PICTURES = {
     "lesson": ".turning",
     "papers": ".listing .option",
     "release": ".offers .offer",
-    "deniability": ".js-plotly-plot",
+    "curves": ".js-plotly-plot",
     "robustness": ".st-key-robust_picture .js-plotly-plot",
 }
 """Address, and the main picture."""

@@ -67,7 +67,7 @@ def test_german_is_chosen_and_kept_until_english_is(app_url: str, page: Page) ->
 
 
 def test_a_choice_in_german_is_the_same_choice_in_english(app_url: str, page: Page) -> None:
-    open_page(page, f"{app_url}/deniability?{FEW}&lang=de")
+    open_page(page, f"{app_url}/curves?{FEW}&lang=de")
     rest(page)
     choose(page, german("Band around each mean"), german("± standard deviation"))
     assert link(page)["band"] == ["± standard deviation"]

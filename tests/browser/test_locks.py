@@ -25,7 +25,7 @@ UPGRADE = {
 }
 LARGEST = MAX_UPLOAD_MEGABYTES * 2**20
 ROUTES = [
-    "/", "/deniability", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics",
+    "/", "/curves", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics",
     "/_stcore/script-health-check", "/media/x.png", "/component/x/y.js", "/app/static/x",
     "/_stcore/bidi-components/x/y.js", "/static/js/x.js", "/pages/rewrite/page.py",
 ]  # fmt: skip
@@ -176,7 +176,7 @@ CLIMBS = ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..%5c", "..\\", "....//", "%2
 ROOMS = [
     "/", "/static/", "/app/static/", "/media/", "/component/", "/component/x/", "/pages/",
     "/_stcore/bidi-components/", "/_stcore/bidi-components/x/", "/_stcore/upload_file/",
-    "/deniability/", "/~/", "//", "/static/js/",
+    "/curves/", "/~/", "//", "/static/js/",
 ]  # fmt: skip
 
 

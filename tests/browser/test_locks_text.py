@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from pages.attacker import believing, board, game_view
-from pages.deniability import choosing
+from pages.curves import choosing
 from pages.robustness import one_text
 from pages.shared.contents import CONTENTS
 from tests.browser.client import Session, Shown, alone, session
@@ -39,7 +39,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
         {"part": "Choose ε", "goal": "nw", "of_words": "word"},
         {"part": "Choose ε", "goal": "nw", "of_words": "text"},
     ],
-    "deniability": [
+    "curves": [
         {"of": choosing.LIST},
         {"of": choosing.TEXT},
         {"of": choosing.SAMPLE, "part": "Appendix C"},

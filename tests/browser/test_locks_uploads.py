@@ -19,7 +19,7 @@ from dpcore.limits import (
     MAX_UPLOAD_MEGABYTES,
     UPLOAD_WINDOW_SECONDS,
 )
-from pages.deniability import choosing
+from pages.curves import choosing
 from tests.browser.client import Session, alone, session
 from tests.browser.server import Server
 from tests.browser.test_locks import ask, multipart, token
@@ -29,7 +29,7 @@ MEGABYTE = 2**20
 PEAK_MEGABYTES = 150  # a file of 5 MB read as a table: its bytes, its text, its rows
 SIGN = "unmistakable9"
 UPLOADERS = {
-    "corpus_file": ("deniability", {"of": choosing.TEXT}),
+    "corpus_file": ("curves", {"of": choosing.TEXT}),
     "use_file": ("release", {"use_corpus": "uploaded"}),
     "own_vectors_file": ("attacker", {}),
 }

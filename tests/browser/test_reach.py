@@ -42,12 +42,12 @@ VIEWS = {
     "lesson?step=claim": (),
     "lesson?step=proof": (),
     "lesson?step=choose": (),
-    f"deniability?{FEW}&curve_log=&explain=true": (
+    f"curves?{FEW}&curve_log=&explain=true": (
         "Word by word",
-        "The papers' figures",
         "Appendix C",
     ),
-    f"deniability?{FEW}&compare=calibrated:+equal+mean+Nw": (),
+    "curves?figure=Xu+2021,+Figure+1+(IMDb)": (),
+    f"curves?{FEW}&compare=calibrated:+equal+mean+Nw": (),
     "words?curve_metric=tem&curve_log=": (
         "Curves",
         "Facts",
@@ -234,7 +234,7 @@ SELDOM = (
     "attacker",
     "papers",
     "lesson",
-    "deniability",
+    "curves",
 )
 
 

@@ -41,7 +41,7 @@ def test_the_mark_of_epsilon_is_in_the_saved_figure_and_moves(
     app_url: str, new_page: NewPage, tmp_path: Path
 ) -> None:
     page, watch = new_page()
-    open_figures(page, f"{app_url}/deniability?{FEW}")
+    open_figures(page, f"{app_url}/curves?{FEW}")
     open_files(page, "nw_metric")
     button = page.get_by_role("button", name="Figure as SVG").first
     expect(button).to_be_visible()
@@ -85,7 +85,7 @@ def test_bars_discs_and_arrows_of_the_noise_are_saved(
 @pytest.mark.parametrize(
     ("address", "name"),
     [
-        ("deniability?" + FEW, "nw_metric"),
+        ("curves?" + FEW, "nw_metric"),
         *(
             pytest.param(*each, marks=pytest.mark.full)
             for each in (

@@ -139,7 +139,7 @@ def test_an_old_link_of_the_first_page_opens_rewrite(app_url: str, new_page: New
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page_before", ["rewrite", "deniability"])
+@pytest.mark.parametrize("page_before", ["rewrite", "curves"])
 def test_the_menu_leads_to_the_first_page_whatever_is_taken_along(
     app_url: str, new_page: NewPage, page_before: str
 ) -> None:

@@ -20,9 +20,7 @@ def on_rewrite() -> float:
 
 def on_deniability() -> float:
     few = {"curve_metric": ["tem"], "curve_log": [], "curve_local": []}
-    test = open_page(
-        "deniability", of="My own words", words=WORD, eps_metric=EPSILON, runs=20, **few
-    )
+    test = open_page("curves", of="My own words", words=WORD, eps_metric=EPSILON, runs=20, **few)
     return the_nw(test)
 
 

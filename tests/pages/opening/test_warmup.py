@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pages.deniability import curves
+from pages.curves import curves
 from pages.opening import warmup
 from pages.papers import experiments
 from pages.robustness import pictures_work, views
@@ -26,5 +26,5 @@ def test_pages_open_with_what_was_computed_ahead(monkeypatch: pytest.MonkeyPatch
     assert compared
     monkeypatch.setattr(curves, "_measured", lambda *_: pytest.fail("measured"))
     monkeypatch.setattr(bench, "compare", lambda *_, **__: pytest.fail("measured"))
-    for page in ("deniability", "words"):
+    for page in ("curves", "words"):
         assert not open_page(page).exception

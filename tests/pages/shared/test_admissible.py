@@ -8,7 +8,7 @@ from pages.shared.session import admissible
 from tests.pages.app import open_link
 
 LEXICON, NONE_ADMISSIBLE = "hyperbolic", "truncated-gumbel-repaired"
-FIELDS = {"rewrite": "metric", "deniability": "curve_metric", "words": "curve_metric"}
+FIELDS = {"rewrite": "metric", "curves": "curve_metric", "words": "curve_metric"}
 FIELDS |= {"release": "use_metric", "tradeoff": "curves", "attacker": "mechanism"}
 
 

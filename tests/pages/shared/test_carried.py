@@ -20,7 +20,7 @@ def test_mechanisms_go_along_and_what_was_not_touched_is_the_pages_own() -> None
     test = open_page("rewrite")
     start = chosen(test)
     test.button_group(key="metric").set_value(["vickrey", "tem"]).run()
-    test = test.switch_page("pages/deniability/page.py").run()
+    test = test.switch_page("pages/curves/page.py").run()
     assert chosen(test, "curve_")["metric"] == ["vickrey", "tem"]
     assert chosen(test, "curve_")["local"] == []
     test.button_group(key="curve_metric").set_value(["madlib"]).run()
@@ -36,7 +36,7 @@ def test_an_empty_choice_goes_along_too() -> None:
     assert chosen(test, "curve_")["log"] == []
 
 
-@pytest.mark.parametrize("page", ["rewrite", "deniability"])
+@pytest.mark.parametrize("page", ["rewrite", "curves"])
 def test_a_link_is_stronger_than_what_goes_along(page: str) -> None:
     test = open_page(page, mechanisms_chosen={"metric": (1, ["vickrey"])})
     prefix = "" if page == "rewrite" else "curve_"

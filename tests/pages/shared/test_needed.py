@@ -43,7 +43,7 @@ def test_with_no_mechanism_left_the_page_ends() -> None:
     assert "Choose at least one mechanism" in test.info[0].value
 
 
-@pytest.mark.parametrize("page", ["rewrite", "deniability", "words", "papers"])
+@pytest.mark.parametrize("page", ["rewrite", "curves", "words", "papers"])
 def test_a_lexicon_that_cannot_be_loaded_is_refused_on_every_page(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def test_every_page_works_with_them(address: str) -> None:
     assert brought.lexicon is not None
     for kind in ("dials", "permitted"):  # what every page with a dial computes of its words
         assert brought.lexicon.fingerprint not in str(list(once._shelf(kind).results))
-    if address in {"rewrite", "deniability", "words", "attacker"}:
+    if address in {"rewrite", "curves", "words", "attacker"}:
         assert test.session_state["own dials"]
     if test.get("selectbox"):
         chosen = [box.value for box in test.selectbox if box.key == "lexicon"]

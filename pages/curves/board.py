@@ -1,4 +1,4 @@
-"""Moving part of the Deniability page: dials, curves, tables, and the views below.
+"""Moving part of the page Curves: dials, curves, tables, and the views below.
 
 All measurements exist by now; when a dial rests, numbers are looked up and drawn.
 """
@@ -23,9 +23,9 @@ from dpcore.plots.deniability.curves import (
     curves_mark,
 )
 from dpcore.plots.style import SCALES
-from pages.deniability.curves import Curve, comparison
-from pages.deniability.papers import appendix_view, papers_view
-from pages.deniability.scene import (
+from pages.curves.curves import Curve, comparison
+from pages.curves.papers import appendix_view
+from pages.curves.scene import (
     OPEN_VIEW,
     TAKING,
     VIEWS,
@@ -33,7 +33,7 @@ from pages.deniability.scene import (
     draw_dials,
     fragment_of,
 )
-from pages.deniability.tables import curve_table, line_table, table_at, take, word_table
+from pages.curves.tables import curve_table, line_table, table_at, take, word_table
 from pages.shared import link
 from pages.shared.dial import Group, grouped
 from pages.shared.epsilon_dial import epsilon_of
@@ -50,14 +50,13 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-# Views below the curves: single words, the papers' figures, their Appendix C.
+# Views below the curves: single words, and Appendix C of a paper.
 
 
 def views(scene: DeniabilityScene) -> None:
     """Draw the tabs; only the open one is computed."""
     kinds = {
         later("Word by word"): _words_view,
-        later("The papers' figures"): lambda _: papers_view(),
         later("Appendix C"): lambda scene: appendix_view(scene.lexicon),
     }
     tabs(kinds, OPEN_VIEW, scene)

@@ -12,7 +12,9 @@ from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.comparison import TRADE, Drawing, comparison_rows, comparison_table, drawing
+from dpcore.papers.overview import bibtex
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.appendix_c import (
     COLUMNS,
@@ -45,21 +47,48 @@ from pages.shared.table import numbers, show_table
 from pages.shared.taking import recorded, show_compared, show_line
 from pages.shared.words import OTHER, WORD, choose, chosen_pair, spelled
 
-_STUDY = "study"
+MEASURED = "measured"
+"""Instead of a study: curves that are measured here."""
+FIGURE = "figure"
+"""Name of the choice in the link."""
+FIGURES = {
+    MEASURED: later("Measured here"),
+    "xu2021-figure-1-imdb": later("Xu 2021, Figure 1 (IMDb)"),
+    "xu2021-figure-1-snli": later("Xu 2021, Figure 1 (SNLI)"),
+    "huang2024-figure-2-yelp": later("TrLaplace, Figure 2 (Yelp)"),
+    "huang2024-figure-5-yahoo": later("TrLaplace, Figure 5 (Yahoo)"),
+    "bundled-mechanisms": later("All mechanisms"),
+}
+"""Titles of the choices, by name of the recorded study."""
 
 
-def papers_view() -> None:
-    """Draw the choice of a recorded study, its figures, the comparison and its provenance."""
-    name = pick(
-        say("Recorded study"),
-        STUDIES,
-        _STUDY,
+def choose_figure() -> str:
+    """Draw the choice of the curves; return the name of a recorded study, or `MEASURED`."""
+    # Links of before named the study, or the tab that held all of them.
+    linked = st.query_params.get("study", "")
+    if linked not in STUDIES and st.query_params.get("part") == "The papers' figures":
+        linked = next(iter(STUDIES))
+    start = linked if linked in STUDIES else MEASURED
+    return pick(
+        say("Curves"),
+        [start, *(name for name in FIGURES if name != start)],
+        FIGURE,
         say(
-            "Measured beforehand on the vocabulary that the paper names, as far as its vectors "
-            "are at hand; nothing is computed when you look at it."
+            "The papers' figures, recorded beforehand with their printed values as hollow marks, "
+            "or TEM, Madlib and any other mechanism, measured on words of your choice."
         ),
-        names=True,
+        format_func=FIGURES.__getitem__,
+        label_visibility="collapsed",
+        width=300,
     )
+
+
+def papers_view(name: str) -> None:
+    """Draw the figures of a recorded study, its comparison with the paper and its provenance.
+
+    Args:
+        name: of one of `STUDIES`.
+    """
     study = STUDIES[name]
     try:
         record = recorded(name)
@@ -91,6 +120,12 @@ def papers_view() -> None:
     show_line(record.entry.command)
     st.text("\n".join(provenance(record.entry)))
     csv_button(say("All numbers as CSV"), name, lambda: record.table, key="csv_recorded")
+    keys = record.table["mechanism"].unique().tolist()
+    st.code(
+        bibtex(*dict.fromkeys(each for key in keys for each in MECHANISMS[key].cited)),
+        language=None,
+        wrap_lines=True,
+    )
 
 
 def _panel(figure: Drawing, key: str) -> None:
@@ -109,7 +144,7 @@ def _panel(figure: Drawing, key: str) -> None:
     )
 
 
-# Appendix C of Xu et al. 2021 beside the truth: a section of the Deniability page.
+# Appendix C of Xu et al. 2021 beside the truth: a section of the page Curves.
 
 
 _KEYS = ("madlib.v1", "truncated-gumbel.v1")

@@ -1,4 +1,4 @@
-"""The Deniability page in a real Chromium: menu, deep link, dial, stop, phone, accessibility."""
+"""The page Curves in a real Chromium: menu, deep link, dial, stop, phone, accessibility."""
 
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -22,7 +22,7 @@ def open_curves(page: Page, url: str) -> None:
 
 def own_faults(watch: Watch) -> list[str]:
     """Bad answers, without those where Streamlit looks for itself below the page's path."""
-    return [entry for entry in watch.bad_responses if "/deniability/_stcore/" not in entry]
+    return [entry for entry in watch.bad_responses if "/curves/_stcore/" not in entry]
 
 
 @pytest.mark.full
@@ -32,9 +32,9 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     page, watch = new_page()
     open_curves(
         page,
-        f"{fresh_server.url}/deniability?eps_metric=5&seed=7&curve_metric=tem&curve_log=&{FEW}",
+        f"{fresh_server.url}/curves?eps_metric=5&seed=7&curve_metric=tem&curve_log=&{FEW}",
     )
-    expect(page).to_have_title("Deniability – Word Privacy Lab")
+    expect(page).to_have_title("Curves – Word Privacy Lab")
     expect(page.get_by_role("spinbutton", name="Seed")).to_have_value("7")
     expect(page.get_by_text("At ε = 5, a word stays with a mean chance of")).to_be_visible()
     assert page.locator(".js-plotly-plot").count() == 2
@@ -70,7 +70,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     open_curves(
         page,
-        f"{app_url}/deniability?curve_local=gaussian&curve_local=laplace&curve_metric=tem&{FEW}",
+        f"{app_url}/curves?curve_local=gaussian&curve_local=laplace&curve_metric=tem&{FEW}",
     )
     drawers = page.locator("details summary")
     for summary in drawers.filter(has_not_text="Save and cite").all():
@@ -100,7 +100,7 @@ def test_a_turn_of_the_dial_by_keyboard_moves_the_mark_and_the_link_and_no_curve
     app_url: str, new_page: NewPage
 ) -> None:
     page, _ = new_page()
-    open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&{FEW}")
+    open_curves(page, f"{app_url}/curves?curve_metric=tem&curve_log=&{FEW}")
     before = page.locator(MARK).first.bounding_box()
     page.evaluate(
         """() => {
@@ -125,7 +125,7 @@ def test_the_mark_lies_on_the_axes_of_the_figure(
     app_url: str, new_page: NewPage, width: int
 ) -> None:
     page, _ = new_page(viewport={"width": width, "height": 900})
-    open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&eps_metric=1000&{FEW}")
+    open_curves(page, f"{app_url}/curves?curve_metric=tem&curve_log=&eps_metric=1000&{FEW}")
     area = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
     line = page.locator(MARK).first.bounding_box()
     assert line["y"] == pytest.approx(area["y"], abs=1.5)
@@ -135,7 +135,7 @@ def test_the_mark_lies_on_the_axes_of_the_figure(
 
 def test_choose_epsilon_leads_to_the_one_solver(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_curves(page, f"{app_url}/deniability?curve_metric=tem&curve_log=&{FEW}")
+    open_curves(page, f"{app_url}/curves?curve_metric=tem&curve_log=&{FEW}")
     page.get_by_role("link", name="Choose ε").click()
     page.wait_for_url("**/tradeoff?**")
     expect(page.get_by_role("combobox", name="Goal")).to_be_visible(timeout=30_000)
@@ -145,7 +145,7 @@ def test_choose_epsilon_leads_to_the_one_solver(app_url: str, new_page: NewPage)
 
 def test_the_dials_stay_in_sight(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page()
-    open_curves(page, f"{app_url}/deniability?{FEW}")
+    open_curves(page, f"{app_url}/curves?{FEW}")
     dials = page.locator("[class*=st-key-dial_place]")
     expect(dials).to_have_count(2)
     left, right = (dials.nth(i).bounding_box() for i in range(2))
@@ -158,7 +158,7 @@ def test_the_dials_stay_in_sight(app_url: str, new_page: NewPage) -> None:
 
 def test_a_text_file_and_a_typed_word(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_page(page, f"{app_url}/deniability?of=A+text&curve_metric=tem&curve_log=&{FEW}")
+    open_page(page, f"{app_url}/curves?of=A+text&curve_metric=tem&curve_log=&{FEW}")
     expect(page.get_by_text("there is no text yet")).to_be_visible()
     upload = page.locator("[data-testid=stFileUploader] input[type=file]")
     upload.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"stra\xdfe"})
@@ -182,7 +182,7 @@ def test_a_long_measurement_can_be_stopped_and_keeps_what_is_there(
 ) -> None:
     page, watch = new_page()
     page.goto(
-        f"{app_url}/deniability?curve_metric=tem&curve_log=&curve_local=trlaplace&sample=100&runs=50"
+        f"{app_url}/curves?curve_metric=tem&curve_log=&curve_local=trlaplace&sample=100&runs=50"
     )
     expect(page.get_by_text("s left")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Stop and show what is there").click()
@@ -196,7 +196,7 @@ def test_a_long_measurement_can_be_stopped_and_keeps_what_is_there(
 @pytest.mark.full
 def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page(**PHONE)
-    open_curves(page, f"{app_url}/deniability?{FEW}")
+    open_curves(page, f"{app_url}/curves?{FEW}")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     edges = page.evaluate(
         "[...document.querySelectorAll('.js-plotly-plot')]"

@@ -1,4 +1,4 @@
-"""Readings and actions of the tests of the Deniability page."""
+"""Readings and actions of the tests of the page Curves."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import curves
+from pages.curves import curves
 
 CORPUS = "The doctor said the city and the money. The doctor said no, not the doctor."
 

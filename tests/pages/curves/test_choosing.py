@@ -1,4 +1,4 @@
-"""The words of the Deniability page: typed, of a text, refused, and never shared."""
+"""The words of the page Curves: typed, of a text, refused, and never shared."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import TextError
 from dpcore.limits import PAGE_CORPUS_BYTES, PAGE_CORPUS_CHARACTERS, PAGE_WORDS
-from pages.deniability.choosing import LIST, TEXT, Words
+from pages.curves.choosing import LIST, TEXT, Words
 from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import shown_text, strings_of
-from tests.pages.deniability.reading import CORPUS
+from tests.pages.curves.reading import CORPUS
 
 
 @pytest.mark.slow

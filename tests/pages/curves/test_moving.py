@@ -1,4 +1,4 @@
-"""A dial of the Deniability page that rests: what runs, and that nothing stale is left."""
+"""A dial of the page Curves that rests: what runs, and that nothing stale is left."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import curves as computing
-from pages.deniability import scene
-from pages.deniability.board import EQUAL
-from pages.deniability.scene import COMPARED, TAKING, VIEWS, fragment_of
+from pages.curves import curves as computing
+from pages.curves import scene
+from pages.curves.board import EQUAL
+from pages.curves.scene import COMPARED, TAKING, VIEWS, fragment_of
 from pages.shared.dial import GROUPS
 from tests.pages.app import dials, figures, shown_text, turn, watched
-from tests.pages.deniability.reading import assert_no_cell_says_none, marks, row, watch_sessions
+from tests.pages.curves.reading import assert_no_cell_says_none, marks, row, watch_sessions
 
 METRIC = GROUPS[0]
 PARTS = fragment_of(METRIC), VIEWS, TAKING
@@ -50,9 +50,7 @@ def test_the_words_are_those_at_the_epsilon_of_their_own_dial(
     assert set(shown["epsilon"].loc["truncated-gumbel.v1"]) != {3.0}
 
 
-@pytest.mark.parametrize(
-    ("view", "runs"), [("The papers' figures", False), ("Appendix C", False), ("", True)]
-)
+@pytest.mark.parametrize(("view", "runs"), [("Appendix C", False), ("", True)])
 def test_only_a_view_that_shows_numbers_at_epsilon_runs(
     monkeypatch: pytest.MonkeyPatch, view: str, runs: bool
 ) -> None:

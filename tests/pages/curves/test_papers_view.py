@@ -13,11 +13,15 @@ from dpcore.papers.studies import STUDIES
 from dpcore.study.recorded import read_recorded
 from pages.shared import taking
 
+FIRST = next(iter(STUDIES))
+
 
 def script() -> None:
-    from pages.deniability.papers import papers_view
+    from pages.curves.papers import MEASURED, choose_figure, papers_view
 
-    papers_view()
+    figure = choose_figure()
+    if figure != MEASURED:
+        papers_view(figure)
 
 
 @pytest.fixture
@@ -38,7 +42,7 @@ def opened() -> Iterator[Callable[..., AppTest]]:
 def test_every_study_is_drawn_and_every_row_of_its_comparison_is_read_in_full(
     opened: Callable[..., AppTest], name: str
 ) -> None:
-    test = opened(study=name)
+    test = opened(figure=name)
     assert not test.exception, test.exception
     charts = [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
     assert len(charts) == len(STUDIES[name].panels)
@@ -61,9 +65,11 @@ def test_every_study_is_drawn_and_every_row_of_its_comparison_is_read_in_full(
         assert numbers.endswith(f"Difference: {row.difference}") == bool(row.difference)
 
 
-def test_it_opens_with_the_first_paper_and_its_gap(opened: Callable[..., AppTest]) -> None:
-    test = opened()
-    assert test.selectbox[0].value == next(iter(STUDIES))
+def test_it_opens_with_measured_curves_and_a_paper_says_its_gap(
+    opened: Callable[..., AppTest],
+) -> None:
+    assert not opened().get("plotly_chart")
+    test = opened(figure=FIRST)
     assert any("not defined at" in str(element.value) for element in test.markdown)
 
 
@@ -74,7 +80,7 @@ def test_a_damaged_record_is_said(
         raise StudyError("it is damaged: record it again")
 
     monkeypatch.setattr(taking, "read_recorded", damaged)
-    test = opened()
+    test = opened(figure=FIRST)
     assert not test.exception
     assert "could not be read" in test.error[0].value
     assert "record it again" in test.text[0].value

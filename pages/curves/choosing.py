@@ -1,4 +1,4 @@
-"""Controls at the top of the Deniability page: the words to measure, and how often."""
+"""Controls at the top of the page Curves: the words to measure, and how often."""
 
 from __future__ import annotations
 

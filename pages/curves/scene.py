@@ -1,4 +1,4 @@
-"""State of the Deniability page, and its fragments that run when a dial rests.
+"""State of the page Curves, and its fragments that run when a dial rests.
 
 The fragments show numbers at the ε of a group, and no figure. The dials share one. Each group has
 a fragment that draws into places that the page reserves for it; so do the views below, if the open
@@ -18,18 +18,18 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.deniability.choosing import Words
+from pages.curves.choosing import Words
 from pages.shared.dial import Group, group_of
 from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
 
 if TYPE_CHECKING:
-    from pages.deniability.curves import Curve
+    from pages.curves.curves import Curve
 
 DIALS, COMPARED, VIEWS, TAKING = "deny_dials", "deny_compared", "deny_views", "deny_taking"
 """Fragments besides those of `fragment_of`."""
 OPEN_VIEW = "part"
-STILL_VIEWS = frozenset({"The papers' figures", "Appendix C"})
+STILL_VIEWS = frozenset({"Appendix C"})
 """Views without numbers at the ε of the dials."""
 
 

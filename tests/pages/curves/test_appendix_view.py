@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import papers
+from pages.curves import papers
 from pages.shared.words import OTHER, WORD
 
 
 def script() -> None:
-    from pages.deniability.papers import appendix_view
+    from pages.curves.papers import appendix_view
     from pages.shared.session import lexicon
 
     appendix_view(lexicon("default"))

@@ -1,4 +1,4 @@
-"""A pinned word of the Deniability page: its curve, its row, and the link."""
+"""A pinned word of the page Curves: its curve, its row, and the link."""
 
 import json
 import math
@@ -12,11 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
-from pages.deniability.board import EQUAL
-from pages.deniability.choosing import LIST, TEXT
+from pages.curves.board import EQUAL
+from pages.curves.choosing import LIST, TEXT
 from pages.shared.dial import GROUPS
 from tests.pages.app import figures, shown_text, turn, type_word
-from tests.pages.deniability.reading import CORPUS, assert_no_cell_says_none, row
+from tests.pages.curves.reading import CORPUS, assert_no_cell_says_none, row
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_a_pinned_word_that_there_is_not_is_one_sentence(opened: Callable[..., A
     assert len(figures(test)) == 2
 
 
-# The views of the Deniability page: what is taken along, equal Nw, papers.
+# The views of the page Curves: what is taken along, equal Nw, papers.
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,6 @@ def test_equal_nw_never_reached_is_an_empty_row(opened: Callable[..., AppTest]) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", ["The papers' figures", "Appendix C"])
-def test_the_views_on_the_papers_open(opened: Callable[..., AppTest], view: str) -> None:
-    test = opened(curve_metric=["tem"], curve_log=[], part=view)
+def test_the_view_on_a_paper_opens(opened: Callable[..., AppTest]) -> None:
+    test = opened(curve_metric=["tem"], curve_log=[], part="Appendix C")
     assert len(figures(test)) > 2

@@ -1,12 +1,13 @@
-"""Deniability page: how often a word stays, and how many words it may become, over ε."""
+"""Curves: how often a word stays, and how many words it may become, over ε."""
 
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.deniability.board import board, pin_words
-from pages.deniability.choosing import choose_words, say_text
-from pages.deniability.curves import Work, measured_curves
-from pages.deniability.scene import DeniabilityScene, How
+from pages.curves.board import board, pin_words
+from pages.curves.choosing import choose_words, say_text
+from pages.curves.curves import Work, measured_curves
+from pages.curves.papers import MEASURED, choose_figure, papers_view
+from pages.curves.scene import DeniabilityScene, How
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
@@ -15,16 +16,23 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
-# On a phone the dials are stacked, with no gap through which the page would show.
+# The choice of the curves stands close to the title, so that the picture begins high. On a phone
+# the dials are stacked, with no gap through which the page would show.
 _STYLE = """
+.st-key-figure { margin-top: -0.75rem; }
 @media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.25rem 0 0.5rem; }
+  .st-key-figure { margin-top: -0.25rem; }
   .st-key-deny_dials [data-testid=stHorizontalBlock] { gap: 0; }
-  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.25rem; }
 }
 """
 
 heading(say("Could it have been another word?"), _STYLE)
+figure = choose_figure()
+if figure != MEASURED:
+    papers_view(figure)
+    st.stop()
 # Dials and picture come first on the screen, but need the words chosen below them.
 dial_place = st.container(key="deny_dials")
 picture_place = st.container()

@@ -25,9 +25,9 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.deniability.equal_nw import equal_alt, equal_caption, equal_figure, equal_mark
 from dpcore.plots.style import short_name
-from pages.deniability.choosing import START_RUNS, first_selection
-from pages.deniability.scene import COMPARED, draw_dials
-from pages.deniability.tables import equal_table, read_table
+from pages.curves.choosing import START_RUNS, first_selection
+from pages.curves.scene import COMPARED, draw_dials
+from pages.curves.tables import equal_table, read_table
 from pages.shared import link, session
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_of

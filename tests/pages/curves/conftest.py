@@ -1,4 +1,4 @@
-"""The Deniability page of a session that holds some state already."""
+"""The page Curves of a session that holds some state already."""
 
 import functools
 from collections.abc import Callable
@@ -13,4 +13,4 @@ FEW = {"sample": 3, "runs": 20}
 
 @pytest.fixture
 def opened() -> Callable[..., AppTest]:
-    return functools.partial(open_page, "deniability", **FEW)
+    return functools.partial(open_page, "curves", **FEW)

@@ -1,16 +1,16 @@
-"""The Deniability page under AppTest: its curves, and what is measured for whom."""
+"""The page Curves under AppTest: its curves, and what is measured for whom."""
 
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.deniability import curves
-from pages.deniability.choosing import LIST, SAMPLE, Words
+from pages.curves import curves
+from pages.curves.choosing import LIST, SAMPLE, Words
 from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import dials, figures, shown_text
-from tests.pages.deniability.reading import watch_sessions
+from tests.pages.curves.reading import watch_sessions
 
 
 def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> None:

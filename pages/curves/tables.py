@@ -1,4 +1,4 @@
-"""Tables behind figures and views of the Deniability page, and its drawer of files and commands."""
+"""Tables behind figures and views of the page Curves, and its drawer of files and commands."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dpcore.measure.words import Stratum
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.deniability import equal_nw
 from dpcore.plots.deniability.curves import COLUMNS, WORD_COLUMNS
-from pages.deniability.choosing import LIST, SAMPLE, TEXT, WORDS
-from pages.deniability.scene import DeniabilityScene
+from pages.curves.choosing import LIST, SAMPLE, TEXT, WORDS
+from pages.curves.scene import DeniabilityScene
 from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.taking import Takeaway, command_line, mechanism_words, take_it_with_you
 from pages.shared.words import pair_is_typed
 
 if TYPE_CHECKING:
-    from pages.deniability.curves import Curve
+    from pages.curves.curves import Curve
 
 
 _QUANTITIES = ("nw", "sw", "effective")
@@ -195,7 +195,7 @@ def read_table(
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], "float64")), nw
 
 
-# Drawer of the Deniability page: link, curves, words at ε, commands, Python, BibTeX.
+# Drawer of the page Curves: link, curves, words at ε, commands, Python, BibTeX.
 
 
 _FILE = "FILE.txt"
