@@ -16,20 +16,18 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
-# The choice of the curves stands close to the title, so that the picture begins high. On a phone
-# the dials are stacked, with no gap through which the page would show.
+# On a phone the dials are stacked, with no gap through which the page would show.
 _STYLE = """
-.st-key-figure { margin-top: -0.75rem; }
 @media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.25rem 0 0.5rem; }
-  .st-key-figure { margin-top: -0.25rem; }
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }
   .st-key-deny_dials [data-testid=stHorizontalBlock] { gap: 0; }
-  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.25rem; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
 }
 """
 
 heading(say("Could it have been another word?"), _STYLE)
-figure = choose_figure()
+with st.sidebar:
+    figure = choose_figure()
 if figure != MEASURED:
     papers_view(figure)
     st.stop()

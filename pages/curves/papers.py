@@ -78,8 +78,6 @@ def choose_figure() -> str:
             "or TEM, Madlib and any other mechanism, measured on words of your choice."
         ),
         format_func=FIGURES.__getitem__,
-        label_visibility="collapsed",
-        width=300,
     )
 
 
