@@ -198,8 +198,19 @@ for frame in turn("{key}", words).frames:
 
 
 STEP = "step"
-_STYLE = ".st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; }"
-"""Smaller than the title of the page; the picture begins higher on a phone."""
+_MOVED = "lesson_moved"  # how often a button has opened another step
+# The title of a step is smaller than that of the page: the picture begins higher on a phone. A step
+# that a button opens begins below the bar of the app. The dots are not read out: the list above
+# says the number.
+_STYLE = """
+.st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; scroll-margin-top: 4.5rem; }
+@media (min-width: 641px) {
+  .st-key-lesson_title h2::after {
+    content: "%s" / "";
+    margin-left: 1rem; font-size: 0.9rem; letter-spacing: 0.2em; vertical-align: middle;
+  }
+}
+"""
 
 
 def lesson() -> None:
@@ -236,11 +247,13 @@ def lesson() -> None:
 
 
 def _step(shown: Step, place: int) -> None:
+    dots = "".join("●" if i <= place else "○" for i in range(len(STEPS)))
     with st.container(key="lesson_title"):
-        st.html(f"<style>{_STYLE}</style>")
+        st.html(f"<style>{_STYLE % dots}</style>")
         st.header(f"{place + 1}. {say(shown.title)}", anchor=False)
     # Before the story: something to turn is on the first screen, above the text.
-    show_turn(shown.key, guessed=shown.key in guesses())
+    moved = st.session_state.get(_MOVED, 0)
+    show_turn(shown.key, guessed=shown.key in guesses(), moved=moved)
     st.markdown(say(shown.story))
     task = computed(shown.key)
     with st.container(border=True):
@@ -354,6 +367,7 @@ def _way(keys: list[str], place: int) -> None:
 def _open(key: str) -> None:
     # In a callback: Streamlit refuses to set the value of a field that is drawn already.
     st.session_state[STEP] = key
+    st.session_state[_MOVED] = st.session_state.get(_MOVED, 0) + 1
 
 
 def _sheet(make: Callable[[tuple[Exercise, ...]], str], spoken: str) -> str:
@@ -364,7 +378,7 @@ def _sheet(make: Callable[[tuple[Exercise, ...]], str], spoken: str) -> str:
 def _handouts() -> None:
     note(
         say(
-            "Eight steps, about two minutes each alone; with a class, let everybody write down "
+            "Nine steps, about two minutes each alone; with a class, let everybody write down "
             "a guess before anybody checks, and an hour is soon over. **Reading aids** in the "
             "sidebar has letters for a projector. The sheets open in a browser and print on "
             "paper."

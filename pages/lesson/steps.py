@@ -303,12 +303,14 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component("word_privacy_lab.turning", css=css, js=js)
 
 
-def show_turn(key: str, *, guessed: bool) -> None:
+def show_turn(key: str, *, guessed: bool, moved: int = 0) -> None:
     """Draw the movable part of a step.
 
     Args:
         key: key of the step.
         guessed: True once the guess is made and everything may be shown.
+        moved: how often a button has opened another step; where it has grown, the title above is
+            scrolled into sight and has the focus.
     """
     shown = turned(key)
     data = {
@@ -317,6 +319,7 @@ def show_turn(key: str, *, guessed: bool) -> None:
         "noise": say("the noise"),
         "start": shown.start,
         "frames": [_sent(frame, guessed=guessed) for frame in shown.frames],
+        "moved": moved,
     }
     _component()(key=f"turning_{key}", data=data)
 

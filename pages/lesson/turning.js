@@ -120,10 +120,22 @@ function build(state) {
   root.replaceChildren(...parts.filter(Boolean));
 }
 
+// A step that a button opened begins at its title, for the eye and for the keyboard.
+let seen = 0;
+
+function toTitle() {
+  const title = document.querySelector(".st-key-lesson_title h2");
+  if (!title) return;
+  title.tabIndex = -1;
+  title.focus({ preventScroll: true });
+  title.scrollIntoView({ block: "start" });
+}
+
 const states = new WeakMap();
 
 export default function (component) {
-  const { data, parentElement } = component;
+  const { parentElement } = component;
+  const { moved, ...data } = component.data;
   let state = states.get(parentElement);
   if (!state) {
     const root = node("div", "turning");
@@ -138,6 +150,10 @@ export default function (component) {
     state.data = data;
     build(state);
     show(state, state.step);
+  }
+  if (moved !== seen) {
+    seen = moved;
+    if (moved) toTitle();
   }
   return () => {
     state.root.remove();

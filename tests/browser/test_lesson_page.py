@@ -29,7 +29,10 @@ def test_a_guess_by_keyboard_and_the_way_to_a_page(app_url: str, new_page: NewPa
     expect(page.get_by_text("1 of 9 guesses made, 1 right.")).to_be_visible()
     page.get_by_role("button", name="Next step").click()
     wait_idle(page)
-    expect(page.get_by_role("heading", name="2. One word, one draw of noise")).to_be_visible()
+    title = page.get_by_role("heading", name="2. One word, one draw of noise")
+    expect(title).to_be_in_viewport()
+    expect(title).to_be_focused()
+    assert title.bounding_box()["y"] >= 56  # below the bar of the app
     assert "step=draw" in page.url
     page.get_by_role("button", name="Back").click()
     wait_idle(page)

@@ -77,9 +77,9 @@ def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> Non
     page.keyboard.press("Enter")
     # Past menu and sidebar.
     assert len(go_to(page, "node.matches('input[type=range]')")) <= 6
-    before = page.locator(".dial .left .value").inner_text()
+    before = page.locator(".changing .numbers b").first.inner_text()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".dial .left .value")).not_to_have_text(before)
+    expect(page.locator(".changing .numbers b").first).not_to_have_text(before)
     go_to(page, "node.matches('button') && node.innerText.includes('Your own sentence')")
     page.keyboard.press("Enter")
     go_to(page, "node.matches('textarea')")
