@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pages.shared.language import later
 
+NAME = "Word Privacy Lab"
+
 
 @dataclass(frozen=True)
 class Content:

@@ -8,14 +8,12 @@ import streamlit as st
 
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared import link
-from pages.shared.contents import CONTENTS, MOVED
+from pages.shared.contents import CONTENTS, MOVED, NAME
 from pages.shared.departure import mind_links
 from pages.shared.dial import GROUPS
 from pages.shared.language import LANGUAGE, begin_language, language, say
 
 _OPEN, _MOVED = "open_page", "moved_on"
-
-TITLE = "Word Privacy Lab"
 
 _MAY_BE_EMPTY = frozenset({"drawn", "curves", *(group.name for group in GROUPS)})
 """Last parts of the names of choices that may be empty."""
@@ -29,7 +27,7 @@ _SHARED = frozenset(
 _WORDMARK = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="190" height="28" viewBox="0 0 190 28">'
     '<text x="0" y="20" font-family="Source Sans Pro, Source Sans 3, Helvetica, Arial, sans-serif" '
-    f'font-size="19" font-weight="700" fill="#3A86B8">{TITLE}</text></svg>'
+    f'font-size="19" font-weight="700" fill="#3A86B8">{NAME}</text></svg>'
 )
 
 # The moving part should be in sight when the page opens: less air above and smaller titles. The
@@ -102,7 +100,7 @@ def open_frame() -> st.Page:
     _take_along(page.url_path)
     folded = any(each.folded and say(each.title) == page.title for each in CONTENTS)
     st.set_page_config(
-        page_title=f"{page.title} – {TITLE}",
+        page_title=f"{page.title} – {NAME}",
         page_icon="🔏",
         layout="wide",
         initial_sidebar_state="collapsed" if folded else "auto",

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from streamlit import config, file_util
 from streamlit.url_util import make_url_path
 
-from pages.shared.contents import CONTENTS, MOVED
+from pages.shared.contents import CONTENTS, MOVED, NAME, Content
 from pages.shared.language import LANGUAGES, later, say, speaking
 
 TITLE = later("No connection")
@@ -43,13 +43,21 @@ _NO_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 
 
 @cache
-def front_page() -> str:
-    """Return Streamlit's page with our sentences in it, in all languages."""
+def front_page(address: str = "") -> str:
+    """Return Streamlit's page with our sentences in it, in all languages.
+
+    A link to it, shown in a chat or a search, has the title and the question of its page. It is not
+    translated by a browser: that would keep numbers as they were when they change.
+
+    Args:
+        address: of the page.
+    """
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     here = Path(__file__)
     style = here.with_suffix(".css").read_text(encoding="utf-8")
     script = here.with_suffix(".js").read_text(encoding="utf-8")
-    page = page.replace("</head>", f"<style>{style}</style></head>", 1)
+    page = page.replace('<html lang="en">', '<html lang="en" translate="no">', 1)
+    page = page.replace("</head>", f"{_told(address)}<style>{style}</style></head>", 1)
     plain = "".join(f"<p {_of(spoken)}>{_in(spoken, NO_SCRIPT)}</p>" for spoken in LANGUAGES)
     page = _NO_SCRIPT.sub(lambda _: f"<noscript><div>{plain}</div></noscript>", page, count=1)
     blocked = "".join(
@@ -63,6 +71,20 @@ def front_page() -> str:
     return page.replace("</body>", f"{box}</body>", 1)
 
 
+def _told(address: str) -> str:
+    """Return the tags that describe a page (Open Graph)."""
+    pages = {page.address: page for page in CONTENTS}
+    page: Content = pages.get(MOVED.get(address, address), CONTENTS[0])
+    facts = {
+        "og:site_name": NAME,
+        "og:type": "website",
+        "og:title": f"{page.title} – {NAME}",
+        "og:description": page.question,
+    }
+    tags = [f'<meta property="{name}" content="{escape(fact)}">' for name, fact in facts.items()]
+    return "".join((f'<meta name="description" content="{escape(page.question)}">', *tags))
+
+
 def front_routes() -> list[Route]:
     """Return routes from the addresses of all pages to this page."""
     base = config.get_option("server.baseUrlPath")
@@ -70,8 +92,9 @@ def front_routes() -> list[Route]:
     return [Route(make_url_path(base, address), _answer) for address in addresses]
 
 
-async def _answer(_: Request) -> HTMLResponse:
-    return HTMLResponse(front_page(), headers={"Cache-Control": "no-cache"})
+async def _answer(request: Request) -> HTMLResponse:
+    address = request.url.path.rstrip("/").rpartition("/")[2]
+    return HTMLResponse(front_page(address), headers={"Cache-Control": "no-cache"})
 
 
 def _of(spoken: str) -> str:

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
-from pages.shared.contents import CONTENTS
-from pages.shared.frame import TITLE
+from pages.shared.contents import CONTENTS, NAME
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
 from tests.browser.server import serve
 from tests.needs import ROOT
@@ -39,7 +38,7 @@ def test_the_first_visitor_of_a_fresh_server_may_come_by_a_link(
         open_page(page, server.url + link)
         expect(page.get_by_role("heading", level=1)).to_have_count(1, timeout=WAIT_MS)
         (content,) = (entry for entry in CONTENTS if link.startswith(f"/{entry.address}"))
-        expect(page).to_have_title(f"{content.title} – {TITLE}")
+        expect(page).to_have_title(f"{content.title} – {NAME}")
         for other in (entry for entry in CONTENTS if entry.listed):  # the menu
             expect(page.get_by_test_id("stTopNavLink").filter(has_text=other.title)).to_be_visible()
         expect(page.get_by_text("not found")).to_have_count(0)

@@ -1,0 +1,26 @@
+"""The page before anything is drawn: described for a link, and left alone by translators."""
+
+import re
+from html import unescape
+
+import pytest
+
+from pages.shared.contents import CONTENTS, MOVED, NAME, Content
+from pages.shared.front import front_page
+
+ALL = {page.address: page for page in CONTENTS}
+BY_ADDRESS = [*ALL.items(), ("", CONTENTS[0]), *((old, ALL[new]) for old, new in MOVED.items())]
+
+
+@pytest.mark.parametrize(("address", "page"), BY_ADDRESS)
+def test_a_link_shows_the_title_and_the_question_of_its_page(address: str, page: Content) -> None:
+    html = front_page(address)
+    found = dict(re.findall(r'<meta (?:name|property)="([a-z:_]+)" content="([^"]*)">', html))
+    told = {name: unescape(value) for name, value in found.items()}
+    assert told["og:title"] == f"{page.title} – {NAME}"
+    assert told["og:site_name"] == NAME
+    assert told["description"] == told["og:description"] == page.question
+
+
+def test_a_browser_does_not_translate_it() -> None:
+    assert front_page().count('<html lang="en" translate="no">') == 1
