@@ -5,6 +5,7 @@ import io
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     app: Server, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_page(page, f"{app.url}/release?use_texts=150&use_trials=5&use_metric=madlib&use_local=")
+    open_page(page, f"{app.url}/release?use_texts=300&use_trials=5&use_metric=madlib&use_local=")
     page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
     told = page.get_by_test_id("stProgress")
     seen: dict[str, float] = {}
@@ -47,8 +48,9 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
         if told.count():
             seen.setdefault(told.inner_text(), time.monotonic())
         page.wait_for_timeout(100)
-    within = [text for text in seen if text.startswith("Part 2 of 10 (madlib, trial 1): ")]
-    assert len(within) >= 2, seen  # it moves within a part
+    # A quick machine is through with a part of 150 texts between two reports.
+    within = Counter(text.partition(":")[0] for text in seen if "(madlib, " in text)
+    assert max(within.values()) >= 2, seen  # it moves within a part
     assert any(text.startswith("Part 1 of 10 (baseline") for text in seen)
     assert any("words rewritten" in text or "values of ε begun" in text for text in seen)
     expect(page.locator(".js-plotly-plot")).to_have_count(2)  # after the first mechanism
