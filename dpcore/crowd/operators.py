@@ -74,7 +74,9 @@ class Operator(ABC):
         """Return h with P h = g for words in use, 0 elsewhere; None without a closed form."""
         return None
 
-    def near_inverse(self, used: BoolArray) -> Callable[[FloatArray], FloatArray]:
+    def near_inverse(
+        self, used: BoolArray, progress: Progress = silent
+    ) -> Callable[[FloatArray], FloatArray]:
         """Return a symmetric positive definite map near the inverse of K over the words in use."""
         return np.copy
 
@@ -170,7 +172,9 @@ class KernelOperator(Operator):
         weighed = np.asarray(self.weights[:, None] * values)  # type: ignore[index]
         return np.asarray(self._single(weighed, progress) / self.scale[:, None])  # type: ignore[index]
 
-    def near_inverse(self, used: BoolArray) -> Callable[[FloatArray], FloatArray]:
+    def near_inverse(
+        self, used: BoolArray, progress: Progress = silent
+    ) -> Callable[[FloatArray], FloatArray]:
         """Return FᵀF corrected for what all words have in common.
 
         Row w of F solves K over w and those of its nearest words that stand before it (a factorised
@@ -182,9 +186,9 @@ class KernelOperator(Operator):
         if self._near is not None and np.array_equal(self._near[0], used):
             return self._near[1]
         common = np.asarray((self.weights * used)[:, None], np.float32)  # type: ignore[operator]
-        image = self._single(common, silent) * used[:, None]
+        image = self._single(common, progress) * used[:, None]
         size = (common * image).sum()
-        factor = self._local_factor(used)
+        factor = self._local_factor(used, progress)
         back = factor.T.tocsr()
 
         def apply(values: FloatArray) -> FloatArray:
@@ -196,10 +200,10 @@ class KernelOperator(Operator):
         self._near = used, apply
         return apply
 
-    def _local_factor(self, used: BoolArray) -> csr_matrix:
+    def _local_factor(self, used: BoolArray, progress: Progress) -> csr_matrix:
         from scipy.sparse import csr_matrix
 
-        nearest = self._lexicon.neighbours(_LOCAL).indices.astype(np.int64)
+        nearest = self._lexicon.neighbours(_LOCAL, progress).indices.astype(np.int64)
         parts = []
         for start in range(0, self.n, _BATCH):
             words = np.arange(start, min(start + _BATCH, self.n))
@@ -240,7 +244,7 @@ class KernelOperator(Operator):
             if not tile.diagonal:
                 total[tile.columns] += entries.T @ values[tile.rows]
             progress("weighing pairs of words", done, pairs.count)
-        return np.asarray(total)
+        return total
 
     def _single(self, values: NDArray[np.floating], progress: Progress) -> FloatArray:
         """Return K x as `_product` does, in single precision."""
@@ -288,7 +292,7 @@ class ColumnOperator(Operator):
         total = np.zeros(values.shape)
         for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
             total += np.exp(logs, out=logs).T @ values[outputs]
-        return np.asarray(total)
+        return total
 
     def enclosed(
         self, values: FloatArray, progress: Progress = silent
@@ -311,7 +315,7 @@ class ColumnOperator(Operator):
         total = np.empty(weights.shape)
         for _, outputs, logs, _ in all_columns(self._channel, self._epsilons, progress):
             total[outputs] = np.exp(logs, out=logs) @ weights
-        return np.asarray(total)
+        return total
 
     def stays(self) -> FloatArray:
         """Return P(w | w)."""

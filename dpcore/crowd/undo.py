@@ -290,7 +290,7 @@ def residual_steps(
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
     mask = used[:, None].astype(np.float64)
     weights = operator.weights[:, None]  # type: ignore[index]
-    near = operator.near_inverse(used)
+    near = operator.near_inverse(used, progress)
     x, left = np.zeros_like(targets), targets * mask
     while True:
         # Read again: a product in double precision may have renewed it.

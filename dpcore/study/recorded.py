@@ -289,7 +289,7 @@ def write_recorded(entry: Entry, table: pd.DataFrame, folder: Path) -> Entry:
             raise StudyError(f"{folder} holds records of another kind; give another folder")
         # The table first: a manifest never names a missing table.
         with replacing(path) as temporary:
-            # Without the types of pandas and bounds of columns, a third of a small file.
+            # The types of pandas and the bounds of columns would be half of a small file.
             table.to_parquet(
                 temporary, index=False, compression="zstd", compression_level=19,
                 store_schema=False, write_statistics=False,

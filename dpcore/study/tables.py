@@ -165,7 +165,7 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of an experiment with its types: a file keeps no more than numbers."""
+    """Return a table of an experiment with its types, which a file does not keep."""
     kinds = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_WHOLE, "Int64")  # some missing
     return table.astype({name: kind for name, kind in kinds.items() if name in table})
 
