@@ -29,7 +29,7 @@ from pages.curves.scene import (
     OPEN_VIEW,
     TAKING,
     VIEWS,
-    DeniabilityScene,
+    CurvesScene,
     draw_dials,
     fragment_of,
 )
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # Views below the curves: single words, and Appendix C of a paper.
 
 
-def views(scene: DeniabilityScene) -> None:
+def views(scene: CurvesScene) -> None:
     """Draw the tabs; only the open one is computed."""
     kinds = {
         later("Word by word"): _words_view,
@@ -62,7 +62,7 @@ def views(scene: DeniabilityScene) -> None:
     tabs(kinds, OPEN_VIEW, scene)
 
 
-def _words_view(scene: DeniabilityScene) -> None:
+def _words_view(scene: CurvesScene) -> None:
     table = word_table(list(scene.curves), scene.epsilons(), scene.pinned)
     show_table(table, say("Nw and Sw of every word at the chosen ε"))
     note(
@@ -106,7 +106,7 @@ class Part:
 
 
 def board(
-    scene: DeniabilityScene,
+    scene: CurvesScene,
     dial_place: DeltaGenerator,
     picture_place: DeltaGenerator,
     how_place: DeltaGenerator,

@@ -7,7 +7,7 @@ from pages.curves.board import board, pin_words
 from pages.curves.choosing import choose_words, say_text
 from pages.curves.curves import Work, measured_curves
 from pages.curves.papers import MEASURED, choose_figure, papers_view
-from pages.curves.scene import DeniabilityScene, How
+from pages.curves.scene import CurvesScene, How
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
@@ -66,7 +66,7 @@ with picture_place:
     # Measured in the place of the picture: progress is seen where the curves will be.
     curves = measured_curves(words, mechanisms, work, pinned)
 if curves:
-    scene = DeniabilityScene(curves, pinned, selection, typed, words, How(name, runs, seed))
+    scene = CurvesScene(curves, pinned, selection, typed, words, How(name, runs, seed))
     board(scene, dial_place, picture_place, how_place)
 draws = say("R = {runs:,} runs or noise directions where a law is not exact", runs=runs)
 footer(words, seed, draws)

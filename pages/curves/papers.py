@@ -44,7 +44,7 @@ from pages.shared.once import latest
 from pages.shared.progress import timed
 from pages.shared.session import admissible, mechanism
 from pages.shared.table import numbers, show_table
-from pages.shared.taking import recorded, show_compared, show_line
+from pages.shared.taking import recorded, recorded_footer, show_compared, show_line
 from pages.shared.words import OTHER, WORD, choose, chosen_pair, spelled
 
 MEASURED = "measured"
@@ -124,6 +124,7 @@ def papers_view(name: str) -> None:
         language=None,
         wrap_lines=True,
     )
+    recorded_footer(record)
 
 
 def _panel(figure: Drawing, key: str) -> None:

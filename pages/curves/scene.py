@@ -43,7 +43,7 @@ class How:
 
 
 @dataclass(frozen=True)
-class DeniabilityScene:
+class CurvesScene:
     """State of the page.
 
     Attributes:

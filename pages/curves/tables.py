@@ -15,7 +15,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.deniability import equal_nw
 from dpcore.plots.deniability.curves import COLUMNS, WORD_COLUMNS
 from pages.curves.choosing import LIST, SAMPLE, TEXT, WORDS
-from pages.curves.scene import DeniabilityScene
+from pages.curves.scene import CurvesScene
 from pages.shared import link
 from pages.shared.language import later, say
 from pages.shared.taking import Takeaway, command_line, mechanism_words, take_it_with_you
@@ -201,12 +201,12 @@ def read_table(
 _FILE = "FILE.txt"
 
 
-def take(scene: DeniabilityScene) -> None:
+def take(scene: CurvesScene) -> None:
     """Draw the drawer."""
     take_it_with_you(lambda: _takeaway(scene))
 
 
-def _takeaway(scene: DeniabilityScene) -> Takeaway:
+def _takeaway(scene: CurvesScene) -> Takeaway:
     curves, epsilons = list(scene.curves), scene.epsilons()
     at = [
         (curve.mechanism, epsilons[curve.mechanism.key])
@@ -230,7 +230,7 @@ def _takeaway(scene: DeniabilityScene) -> Takeaway:
     )
 
 
-def _with_words(scene: DeniabilityScene) -> str | None:
+def _with_words(scene: CurvesScene) -> str | None:
     """Return the link with the typed words if the user asks for it, else None."""
     # Typed words enter a link only at the user's request.
     if scene.words.source != LIST or not st.toggle(
@@ -245,13 +245,13 @@ def _with_words(scene: DeniabilityScene) -> str | None:
     return link.permalink(scene.words.text, WORDS)
 
 
-def _curves(scene: DeniabilityScene) -> pd.DataFrame:
+def _curves(scene: CurvesScene) -> pd.DataFrame:
     """Return Nw and Sw of all mechanisms over ε in one long table."""
     parts = {quantity: curve_table(list(scene.curves), quantity) for quantity in ("nw", "sw")}
     return pd.concat(parts, names=["quantity", None]).reset_index("quantity")
 
 
-def python_cell(scene: DeniabilityScene, at: list[tuple[Mechanism, float]]) -> str:
+def python_cell(scene: CurvesScene, at: list[tuple[Mechanism, float]]) -> str:
     """Return a Python cell that prints mean Nw and mean Sw of each mechanism at its ε.
 
     Args:
@@ -313,7 +313,7 @@ def _changed(mechanism: Mechanism) -> dict[str, object]:
     }
 
 
-def _command(scene: DeniabilityScene, mechanism: Mechanism, epsilon: float) -> str:
+def _command(scene: CurvesScene, mechanism: Mechanism, epsilon: float) -> str:
     """Return the command line that measures the same words under one mechanism."""
     words, how = scene.words, scene.how
     if words.source == SAMPLE:
