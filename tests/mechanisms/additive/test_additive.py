@@ -325,13 +325,16 @@ def test_directions_are_shared_where_they_can_be(lexicon: Lexicon) -> None:
     sphere: list[Any] = [
         create(name, lexicon) for name in ("madlib", "vickrey", "l2-laplace", "gaussian")
     ]
-    assert len({id(shared.bundle(mechanism)) for mechanism in sphere}) == 1
+    same = [shared.bundle(mechanism) for mechanism in sphere]
+    assert len({id(bundle) for bundle in same}) == 1
     others: list[Any] = [
         create(name, lexicon) for name in ("mahalanobis", "laplace", "random-projection")
     ]
     others += [create("mahalanobis", lexicon, {"lam": 0.9})]
     others += [create("laplace", lexicon, {"clip_norm": 1.0})]
-    assert len({id(shared.bundle(mechanism)) for mechanism in [sphere[0], *others]}) == 6
+    # All are held: of one that was let go the next may have the address.
+    bundles = [shared.bundle(mechanism) for mechanism in [sphere[0], *others]]
+    assert len({id(bundle) for bundle in bundles}) == 6
 
 
 @pytest.mark.slow
