@@ -19,6 +19,8 @@
 const LINKS = "a[data-testid=stPageLink-NavLink], a[data-testid=stTopNavLink], "
   + "a[data-testid=stSidebarNavLink], a[data-testid=stTopNavDropdownLink]";
 
+const NARROW = matchMedia("(max-width: 768px)"); // where Streamlit lays the sidebar over the page
+
 const path = (address) => new URL(address ?? location.href, location.href).pathname;
 
 const linkTo = (href) =>
@@ -48,6 +50,10 @@ function keepOrder(state) {
   const follow = (link) => {
     passing.add(link);
     link.click();
+    // On a phone the menu covers the page that it led to.
+    if (link.dataset.testid === "stSidebarNavLink" && NARROW.matches) {
+      document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+    }
   };
   state.follow = (goal) => {
     const link = linkTo(goal);
@@ -146,16 +152,17 @@ function heal(state) {
   }, LOOK_MS);
 }
 
-// A browser that translates the page replaces texts by elements of its own, and React goes on
-// writing numbers into the removed ones: an old number stays visible. So translation is turned off,
-// and the language is declared.
-function leaveAsItIs() {
-  document.documentElement.translate = false;
-  document.documentElement.classList.add("notranslate");
-  const meta = document.createElement("meta");
-  meta.name = "google";
-  meta.content = "notranslate";
-  document.head.append(meta);
+// Fields of the sidebar, some twenty on Rewrite, come before the menu in the order of the keyboard.
+// This link, which is visible while it has the focus, leads past them; the menu has no name of its
+// own that an address could have.
+function leadToMenu() {
+  const link = Object.assign(document.createElement("a"), { id: "to-menu", href: "#to-menu" });
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.querySelector("[data-testid=stTopNavLink], [data-testid=stExpandSidebarButton]")?.focus();
+  });
+  document.body.prepend(link);
+  return link;
 }
 
 export default function ({ data, setTriggerValue }) {
@@ -163,8 +170,8 @@ export default function ({ data, setTriggerValue }) {
   const first = !window.__departure;
   const state = window.__departure ??= {};
   Object.assign(state, { data, send: setTriggerValue });
+  (state.menu ??= leadToMenu()).textContent = data.menu;
   if (!first) return;
-  leaveAsItIs();
   keepOrder(state);
   heal(state);
 }

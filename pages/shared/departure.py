@@ -220,6 +220,7 @@ def mind_links(language: str) -> None:
         "language": language,
         "broken": say("This page could not be shown."),
         "again": say("Load it again"),
+        "menu": say("Skip to the menu"),
     }
     _component()(key=_KEY, data=data, on_healed_change=_log_healed)
 

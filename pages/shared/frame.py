@@ -33,6 +33,7 @@ _WORDMARK = (
 # The moving part should be in sight when the page opens: less air above and smaller titles. The
 # ends of a slider, which show under the pointer, are too faint on the dark ground, and so are words
 # on a chosen button or a badge for people with low vision (7 to 1). A link's words are not cut off.
+# The keyboard passes by the fields of a folded sidebar.
 _STYLE = """
 [data-testid=stMainBlockContainer] { padding-top: 4rem; }
 [data-testid=stMainBlockContainer] h1 { font-size: 2.1rem; padding: 0 0 0.25rem; }
@@ -41,6 +42,10 @@ _STYLE = """
   color: inherit !important;
 }
 [data-testid=stPageLink] a :is(span, p) { white-space: normal; overflow: visible; }
+[data-testid=stSidebar][data-collapsed=true] > * { display: none; }
+#to-menu { position: fixed; top: -9rem; left: 0.5rem; z-index: 2147483647; padding: 0.5rem 1rem;
+  background: Canvas; color: LinkText; border: 2px solid currentColor; }
+#to-menu:focus { top: 0.5rem; }
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
 """
 

@@ -73,6 +73,8 @@ def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> Non
     expect(page.locator(".changing .sentence")).to_be_visible(timeout=60_000)
     wait_idle(page)
     page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the menu")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to main content")).to_be_focused()
     page.keyboard.press("Enter")
     # Past menu and sidebar.
@@ -120,4 +122,38 @@ def test_the_main_path_by_keyboard_alone(app_url: str, new_page: NewPage) -> Non
     go_to(page, "node.matches('button') && node.innerText.includes('Check')")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 of 9 guesses made")).to_be_visible(timeout=60_000)
+    assert not watch.page_errors
+
+
+def test_the_menu_is_two_keys_away_and_a_folded_sidebar_none(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/rewrite")
+    wait_idle(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Start")).to_be_focused()
+    assert "Words" in go_to(page, "node.innerText.trim() === 'Words'")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Words – Word Privacy Lab", timeout=60_000)
+    wait_idle(page)
+    sidebar = page.get_by_test_id("stSidebar")
+    assert sidebar.get_attribute("data-collapsed") == "true"
+    assert not sidebar.get_by_role("button").count()
+    assert not watch.page_errors
+
+
+def test_on_a_phone_the_menu_does_not_cover_the_page_that_it_led_to(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    open_page(page, app_url)
+    wait_idle(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Words").click()
+    expect(page).to_have_title("Words – Word Privacy Lab", timeout=60_000)
+    wait_idle(page)
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    expect(page.get_by_role("slider").first).to_be_in_viewport()
     assert not watch.page_errors

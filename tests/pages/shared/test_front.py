@@ -23,4 +23,4 @@ def test_a_link_shows_the_title_and_the_question_of_its_page(address: str, page:
 
 
 def test_a_browser_does_not_translate_it() -> None:
-    assert front_page().count('<html lang="en" translate="no">') == 1
+    assert front_page().count('<html lang="en" translate="no" class="notranslate">') == 1
