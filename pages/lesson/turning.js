@@ -115,7 +115,6 @@ function build(state) {
     return [about, bar, value];
   });
   state.finding = node("p", "finding");
-  state.finding.setAttribute("aria-live", "polite");
   const parts = [row, state.canvas, list, state.finding];
   root.replaceChildren(...parts.filter(Boolean));
 }

@@ -1,5 +1,5 @@
 // Browser side of leaving a page: the fields send their values before the link is followed, and the
-// Back button leads from page to page. departure.py says why the order matters.
+// Back button leads from page to page. departure.py says why the order matters. frame.js is prepended.
 //
 // A field sends its value when it loses the focus: Streamlit collects the changes and sends them
 // from a timer. A click on a link takes the focus away and is sent at once, before that. So the
@@ -152,19 +152,6 @@ function heal(state) {
   }, LOOK_MS);
 }
 
-// Fields of the sidebar, some twenty on Rewrite, come before the menu in the order of the keyboard.
-// This link, which is visible while it has the focus, leads past them; the menu has no name of its
-// own that an address could have.
-function leadToMenu() {
-  const link = Object.assign(document.createElement("a"), { id: "to-menu", href: "#to-menu" });
-  link.addEventListener("click", (event) => {
-    event.preventDefault();
-    document.querySelector("[data-testid=stTopNavLink], [data-testid=stExpandSidebarButton]")?.focus();
-  });
-  document.body.prepend(link);
-  return link;
-}
-
 export default function ({ data, setTriggerValue }) {
   document.documentElement.lang = data.language;
   const first = !window.__departure;
@@ -174,4 +161,5 @@ export default function ({ data, setTriggerValue }) {
   if (!first) return;
   keepOrder(state);
   heal(state);
+  tellChanges();
 }

@@ -206,7 +206,8 @@ def _has_news(runner: ScriptRunner) -> bool:
 
 @cache
 def _component() -> Callable[..., object]:
-    code = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    scripts = Path(__file__).with_name("frame.js"), Path(__file__).with_suffix(".js")
+    code = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
     return st.components.v2.component("word_privacy_lab.departure", js=code)
 
 

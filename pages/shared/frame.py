@@ -46,6 +46,7 @@ _STYLE = """
 #to-menu { position: fixed; top: -9rem; left: 0.5rem; z-index: 2147483647; padding: 0.5rem 1rem;
   background: Canvas; color: LinkText; border: 2px solid currentColor; }
 #to-menu:focus { top: 0.5rem; }
+#told { position: fixed; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
 """
 

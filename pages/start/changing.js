@@ -52,6 +52,7 @@ function begin(parentElement) {
   const sentence = node("p", "sentence");
   sentence.dir = "auto";
   const list = node("ul", "numbers");
+  sentence.dataset.told = "";
   const allowed = node("p", "allowed");
   root.append(wrote, sentence, list, allowed);
   parentElement.append(root);
@@ -86,7 +87,8 @@ export default function (component) {
     state.numbers = data.names.map(() => node("b"));
     state.list.replaceChildren(...data.names.map((name, i) => {
       const item = node("li");
-      item.append(state.numbers[i], node("span", "", name));
+      item.dataset.told = "";
+      item.append(state.numbers[i], " ", node("span", "", name));
       return item;
     }));
     go(state, other ? step : state.step);
