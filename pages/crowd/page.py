@@ -12,7 +12,7 @@ from pages.shared.needed import lexicon_or_stop
 st.html(f"<style>{STYLE}</style>")
 with st.container(horizontal=True, vertical_alignment="center", key="crowd_top"):
     st.title(
-        say("No one can read these texts. Together they still speak."),
+        say("No one can read these texts, yet together they say a lot."),
         anchor=False,
         width="content",
     )
@@ -29,4 +29,4 @@ with board_place.container():
     scene = scene_or_stop(words, choices)
 show_scene(scene, dial_place, board_place)
 views(scene)
-footer(words, link.SEED, say("one draw of noise for each setting of the dials"))
+footer(words, link.SEED, say("one noise draw per setting of the dials"))

@@ -135,8 +135,8 @@ def choose_corpus(words: Lexicon) -> Choices:
             {name: NAMES[name] for name in CROWDS},
             "crowd",
             help=say(
-                "Whose words are compared. Only how often each word occurs is bundled with the "
-                "laboratory, none of the texts."
+                "The texts to compare. Only their word counts are bundled with the laboratory, "
+                "none of the texts."
             ),
             label_visibility="collapsed",
             width=200,
@@ -167,8 +167,8 @@ def choose_corpus(words: Lexicon) -> Choices:
             key="function",
             bind="query-params",
             help=say(
-                "Words such as “the” and “and” are compared as well. They are protected like all "
-                "others, and as common words they are counted best, but tell little."
+                "Also compares words such as “the” and “and”. They are protected like all "
+                "others and easy to count because they are common, but they say little."
             ),
         )
     return Choices(found, group, every)
@@ -286,9 +286,9 @@ def first_told(words: Lexicon) -> str:
         for sign in (1, -1)
     )
     return say(
-        "**No one can read such texts, and together they still speak.** {texts:,} film reviews, "
+        "**No one can read such texts, yet together they say a lot.** {texts:,} film reviews, "
         "rewritten until {guessed} of 100 content words can be guessed (k-ary response), still "
-        "say that {first} belong to praise and {other} to blame: {count} words in all, "
+        "show that {first} belong to praise and {other} to blame: {count} words in all, "
         "{wrong}.",
         texts=texts,
         guessed=numeral(f"{100 * _START[_GUESSED]:g}"),
@@ -388,7 +388,7 @@ def _leakage_dial(scene: CrowdScene) -> Dial:
     steps = []
     for share, epsilon in zip(LEAKAGES, scene.epsilons, strict=True):
         number = f"{numeral(f'{100 * share:g}')} {of}"
-        promised = say("The promise"), promised_epsilon(kind, epsilon)
+        promised = say("Guarantee"), promised_epsilon(kind, epsilon)
         spoken = f"{about} {number}; {promised[0]}: {promised[1]}"
         steps.append(Step((about, number), promised, spoken, epsilon, share))
     return Dial("crowd_guessed", f"{about}, {of}", tuple(steps))
@@ -456,7 +456,9 @@ def packet(scene: CrowdScene) -> dict[str, Any]:
         "written": list(written),
         "said": {
             "released": say("Released texts"),
-            "texts": say("three short reviews of ours, rewritten like all the others"),
+            "texts": say(
+                "three short reviews written for this laboratory, rewritten like all others"
+            ),
             "written": say("Original texts"),
             "told": say("Words that tell the groups apart"),
             "legend": say("Dot and bar: estimate and interval. Ring: the truth."),
@@ -479,7 +481,7 @@ def _cell(
     if not differences.words.size:
         more = say("Add texts, or allow more words to be guessed.")
     elif (shown := sum(map(len, rows))) < differences.words.size:
-        more = say("The {shown} clearest are drawn.", shown=shown)
+        more = say("Shown: the {shown} clearest.", shown=shown)
     return {"up": rows[0], "down": rows[1], "finding": finding, "more": more}
 
 

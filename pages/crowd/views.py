@@ -150,13 +150,13 @@ def _numbers_view(scene: CrowdScene) -> None:
         name: st.column_config.NumberColumn(title, format=DIGITS) for name, title in titles.items()
     }
     config["right"] = st.column_config.CheckboxColumn(say("correct"))
-    alt = say("Words that are told apart at the dials, the clearest first")
+    alt = say("Words that distinguish the groups at the dials, the clearest first")
     show_table(table, alt, column_config=config)
     note(
         say(
-            "Per 1,000 words, in {first} less in {other}. The intervals are adjusted for the "
-            "choice of the words. truth: from the bundled counts. z: the difference in standard "
-            "errors.",
+            "difference: per 1,000 words, {first} minus {other}. The intervals allow for the "
+            "selection of the words. truth: from the bundled counts. z: the difference in "
+            "standard errors.",
             first=say(first),
             other=say(other),
         )
@@ -167,7 +167,7 @@ def _numbers_view(scene: CrowdScene) -> None:
 
 # What a classifier learns from more and more texts, as it is recorded.
 
-_WAYS = {TF_IDF: later("The texts as they came out"), UNDONE: later("Undone counts")}
+_WAYS = {TF_IDF: later("Private texts"), UNDONE: later("Estimated counts")}
 _WITH, _VECTORS = "learned_with", (later("Bundled vectors"), later("GloVe"))
 
 
@@ -190,7 +190,7 @@ def _learned(scene: CrowdScene) -> None:
                 say("Vectors"),
                 list(_VECTORS),
                 _WITH,
-                say("Of the words: those of the laboratory, or GloVe of 300 numbers a word."),
+                say("Word vectors: the laboratory's own, or GloVe with 300 dimensions."),
             )
             record = names[_VECTORS.index(vectors)]
         try:
@@ -202,7 +202,7 @@ def _learned(scene: CrowdScene) -> None:
             say("Mechanism"),
             list(dict.fromkeys(curve.label for curve in curves[TF_IDF][1:])),
             "learned_by",
-            say("Whose private texts are learned from, at ε of the same leakage."),
+            say("The mechanism that made the training texts private, at the ε of this leakage."),
             names=True,
             width=260,
         )
@@ -212,9 +212,9 @@ def _learned(scene: CrowdScene) -> None:
             [_WAYS[way] for way in ways],
             "learned_from",
             say(
-                "The texts as they came out: TF-IDF and logistic regression, noise and all. Undone "
-                "counts: weights of words whose noise is undone, where that is possible for all "
-                "words."
+                "Private texts: TF-IDF and logistic regression on the texts with their noise. "
+                "Estimated counts: word weights from counts corrected for the noise, where "
+                "that is possible for all words."
             ),
         )
         way = next(way for way in ways if _WAYS[way] == title)
@@ -231,10 +231,10 @@ def _learned(scene: CrowdScene) -> None:
         clean=numeral(f"{100 * clean.accuracy[at].mean:.0f}"),
     )
     how = say(
-        "Recorded on real texts, which are not here: means of {trials} trials with their "
-        "intervals of 95 %, by TF-IDF without privacy. The texts that are read have not been made "
-        "private. Guessed: by someone who knows how common words are. Ring: the recorded leakage "
-        "nearest to the dial's, and at most its number of texts.",
+        "Recorded on real texts, which are not bundled: means of {trials} trials with 95 % "
+        "intervals; the clean baseline uses TF-IDF. The test texts are not private. Guessed: "
+        "by someone who knows how common words are. Ring: the recorded leakage nearest to the "
+        "dial, with at most its number of texts.",
         trials=private.accuracy[at].trials,
     )
     lines = {_line_name(curve): _points(curve) for curve in (clean, *by_level)}
@@ -275,7 +275,7 @@ def _asked(words: Lexicon) -> tuple[str, Queries] | None:
     """Draw the choice of what is counted; return its title, and the query if there is one."""
     with st.container(horizontal=True, vertical_alignment="top"):
         kind = segments(
-            say("What is counted"),
+            say("Count"),
             (_WORD, _LIST, _KIND),
             "counted",
             say("One word, all words of a list together, or all words of a kind of WordNet."),
@@ -295,7 +295,10 @@ def _asked_kind(words: Lexicon) -> tuple[str, Queries]:
         say("Kind"),
         titles,
         "kind",
-        help=say("Of most senses of a word in WordNet: a feeling, a person, a food, a change."),
+        help=say(
+            "A word belongs to the kind of most of its senses in WordNet: a feeling, a person, "
+            "a food, a change."
+        ),
         format_func=titles.__getitem__,
         width=260,
     )
@@ -382,9 +385,9 @@ def _count_view(scene: CrowdScene) -> None:
         if row["texts"] == choices.sizes[step] and row["group"] == choices.sides[0]
     )
     how = say(
-        "k-ary response at the leakage of the dial. Bars: intervals of 95 %, each by itself, for "
-        "these very texts; long ones may leave the picture. Rings: how often it was written there. "
-        "Every number of texts has texts and noise of its own."
+        "k-ary response at the leakage of the dial. Bars: pointwise 95 % intervals for these "
+        "texts; long ones may leave the picture. Rings: the true count. Each number of texts "
+        "has its own texts and noise."
     )
     caption = Caption(_counted_finding(title, own), how)
     show_figure(counts_by_texts(spoken), caption, pd.DataFrame(spoken), "crowd_counted")
@@ -398,7 +401,7 @@ def _counted_finding(title: str, row: dict[str, Any]) -> str:
     group = say(name)
     if row["estimate"] is None:
         return say(
-            "In {texts:,} texts nothing is known of {title} in {group}: add texts, or allow more "
+            "{texts:,} texts say nothing about {title} in {group}: add texts, or allow more "
             "words to be guessed.",
             texts=texts,
             title=title,
@@ -424,13 +427,13 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
         _ERRORS,
         _ERROR,
         "error",
-        say("Half the width of the interval of 95 %, as a share of the count."),
+        say("Half the width of the 95 % interval, relative to the count."),
         width=320,
     )
     (leakage, step), crowd = scene.at, scene.choices.crowd
     occurrences = float(crowd.counts.sum(axis=0) @ query.matrix()[:, 0])
     if not occurrences:
-        inform(say("It was never written in these texts: choose something else to count."))
+        inform(say("It does not occur in these texts: choose something else to count."))
         return
     words, epsilon = float(crowd.words.sum()), scene.epsilons[leakage]
     per_text = words / float(crowd.texts.sum())
@@ -453,9 +456,10 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
     caption = Caption(
         _planned_finding(title, planned, LEAKAGES[leakage]),
         say(
-            "k-ary response at the leakage of the dial, texts as long as these ({words} words), "
-            "{title} as common as in them. Ring: the chosen error. With {texts:,} texts {count:,} "
-            "of the {all:,} words of the vocabulary are common enough in English for it.",
+            "k-ary response at the leakage of the dial, for texts of this length ({words} "
+            "words) in which {title} is as common as here. Ring: the chosen error. With "
+            "{texts:,} texts, {count:,} of the {all:,} words of the vocabulary are common "
+            "enough in English.",
             words=numeral(number(per_text)),
             title=title,
             texts=size,
@@ -468,7 +472,9 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
     table = pd.DataFrame({"texts": _TEXTS.round().astype(int), "error": 100 * errors})
     show_figure(figure, caption, table, "crowd_planned")
     if title.startswith("“"):
-        st.markdown(say("**The same from the shell**, with any mechanism that has an exact law:"))
+        st.markdown(
+            say("**The same from the shell**, with any mechanism that has an exact distribution:")
+        )
         asking = ["--epsilon", f"{epsilon:.5g}", "--error", f"{percent / 100:g}"]
         shares = ["--words", planned.rows[0].query, "--share", f"{occurrences / words:.3g}"]
         lengths = ["--words-per-text", f"{per_text:.4g}"]
@@ -498,34 +504,35 @@ def _planned_finding(title: str, planned: Plan, guessed: float) -> str:
 def _computed_view(scene: CrowdScene) -> None:
     st.markdown(
         say(
-            "**Counting through noise.** If a function *h* of the output has the mean *g(w)* for "
-            "every word *w*, the sum of *h* over all outputs has the mean Σ *g* over all words "
-            "written, whatever they are. For k-ary response, which keeps a word with probability "
-            "*p* and puts any other with *q* in its place, *N* outputs with *o* times *w* tell "
-            "that *w* was written about (*o* − *Nq*)/(*p* − *q*) times. `docs/crowd.md` has the "
-            "proof, the variance, and other mechanisms."
+            "**Counting through noise.** If a function *h* of the output has the mean *g(w)* "
+            "for every word *w*, the sum of *h* over all outputs has the mean Σ *g* over all "
+            "words written. k-ary response keeps a word with probability *p* and outputs any "
+            "other word with probability *q*. If *w* occurs *o* times among *N* outputs, it "
+            "was written about (*o* − *Nq*)/(*p* − *q*) times. `docs/crowd.md` has the proof, "
+            "the variance, and other mechanisms."
         )
     )
     st.markdown(
         say(
-            "**Comparing.** Each word's share in one group less that in the other, by its "
-            "standard error. Of the words that are told apart at most 5 % are there by chance, on "
-            "average (Benjamini and Hochberg 1995), and at most 5 % of their intervals miss the "
-            "truth (Benjamini and Yekutieli 2005): they are wider, because only clear words are "
-            "drawn. A word is told wrongly if it is truly more common in the other group."
+            "**Comparing.** Each word's share in one group minus its share in the other, "
+            "divided by the standard error. On average at most 5 % of the words shown are "
+            "chance findings (Benjamini and Hochberg 1995), and at most 5 % of their intervals "
+            "miss the truth (Benjamini and Yekutieli 2005): the intervals are wider because "
+            "only clear words are shown. A word is wrong if it is actually more common in the "
+            "other group."
         )
     )
     st.markdown(
         say(
-            "**The numbers.** The texts are not here, only their word counts: {title}. "
-            "Fewer texts are words drawn from these counts, and what comes out of them is drawn "
-            "exactly from the mechanism, with noise of its own at every setting. Words of one text "
-            "go together, which such a draw leaves out: real texts tell a little less about others "
-            "like them.",
+            "**The numbers.** Only the word counts of the texts are bundled: {title}. Fewer "
+            "texts are simulated by sampling words from these counts; outputs are sampled "
+            "exactly from the mechanism, with new noise at every setting. Words of one text "
+            "belong together, which such sampling ignores: real texts say a little less about "
+            "the population they come from.",
             title=say(NAMES[scene.choices.crowd.name]),
         )
     )
-    st.markdown(say("**For a private copy of your own**, with a column `label` that was kept:"))
+    st.markdown(say("**For your own private copy**, if it keeps a column `label`:"))
     show_line(
         command_line(*"count private.csv --record private.csv.run.json --by label --top 20".split())
     )
@@ -536,22 +543,22 @@ def _about_one() -> None:
     st.subheader(say("Privacy of one person"), anchor=False)
     st.markdown(
         say(
-            "**It costs no ε.** Everything here is computed from texts that are private already. "
-            "The guarantee for each word stays what it was, however often they are counted."
+            "**It costs no ε.** Everything here is computed from texts that are already "
+            "private. The guarantee for each word is the same however often they are counted."
         )
     )
     st.markdown(
         say(
-            "**Many texts of one person are a crowd.** Someone who wrote a thousand of the texts "
-            "can be counted like a thousand people: what they often write about is told, though "
-            "no single word is. The guarantee holds for a word, not for a person."
+            "**Many texts by one person are a crowd.** Someone who wrote a thousand of the "
+            "texts can be counted like a thousand people: their frequent topics show, though "
+            "no single word does. The guarantee covers a word, not a person."
         )
     )
     st.markdown(
         say(
-            "**A list may be the secret.** If all texts are by patients of one clinic, what is "
-            "told of the crowd is told of everyone known to be in it. Ask whether belonging to it "
-            "is private before you publish even a private copy."
+            "**Membership may be the secret.** If all texts are by patients of one clinic, "
+            "every finding about the crowd is a finding about each known patient. Ask whether "
+            "membership is private before you publish even a private copy."
         )
     )
     st.page_link(

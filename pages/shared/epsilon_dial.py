@@ -166,7 +166,7 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     limit = "" if permitted is None else of_100_at_most(permitted)
     unit = "ln ε" if group.logarithm else "ε"
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
-    right, share = (say("The promise"), promised), None
+    right, share = (say("Guarantee"), promised), None
     shares = guessed(members, epsilon)
     if shares is not None:
         about, value = shares.about, shares.words

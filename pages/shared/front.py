@@ -57,7 +57,9 @@ def front_page(address: str = "") -> str:
     here = Path(__file__)
     style = here.with_suffix(".css").read_text(encoding="utf-8")
     script = here.with_suffix(".js").read_text(encoding="utf-8")
-    page = page.replace('<html lang="en">', '<html lang="en" translate="no" class="notranslate">', 1)
+    page = page.replace(
+        '<html lang="en">', '<html lang="en" translate="no" class="notranslate">', 1
+    )
     page = page.replace("</head>", f"{_told(address)}<style>{style}</style></head>", 1)
     plain = "".join(f"<p {_of(spoken)}>{_in(spoken, NO_SCRIPT)}</p>" for spoken in LANGUAGES)
     page = _NO_SCRIPT.sub(lambda _: f"<noscript><div>{plain}</div></noscript>", page, count=1)
@@ -83,7 +85,9 @@ def _told(address: str) -> str:
         "og:description": page.question,
     }
     tags = [f'<meta property="{name}" content="{escape(fact)}">' for name, fact in facts.items()]
-    return "".join((f'<meta name="description" content="{escape(page.question)}">', _AS_IT_IS, *tags))
+    return "".join(
+        (f'<meta name="description" content="{escape(page.question)}">', _AS_IT_IS, *tags)
+    )
 
 
 def front_routes() -> list[Route]:

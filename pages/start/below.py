@@ -37,8 +37,8 @@ def small_verdicts(recorded: RecordedVerdicts) -> None:
     outcomes = ", ".join(f"{count} {say(outcome)}" for outcome, count in counts.items())
     st.markdown(
         say(
-            "Papers make promises; proofs can be wrong. We re-checked {count} claims, published "
-            "ones and those of our repairs: {outcomes}. Choose one to see its proof.",
+            "Papers claim guarantees, and proofs can be wrong. We re-checked {count} claims, "
+            "published ones and those of our repairs: {outcomes}. Choose one to see its proof.",
             count=len(verdicts),
             outcomes=outcomes,
         )
@@ -73,7 +73,7 @@ def _rows(verdicts: Sequence[Verdict]) -> None:
         middle.page_link(
             "pages/papers/page.py", label=say(verdict.title), query_params={CLAIM: verdict.key}
         )
-        says = say("It says: {claim}", claim=say(SAYS[verdict.key]))
+        says = say("Claim: {claim}", claim=say(SAYS[verdict.key]))
         computed = say("Computed here: {figure}", figure=measured(verdict))
         # Plain text keeps the line break, so that both sentences are one element.
         right.text(f"{says}\n{computed}")

@@ -37,8 +37,8 @@ _SHOWN = {
     "optimal": (
         "optimal",
         later(
-            "keeps most words for its promise, if all are equally likely and ε is at or above a "
-            "critical value"
+            "keeps the most words that its guarantee allows, if all are equally likely and ε "
+            "is at or above a critical value"
         ),
     ),
 }
@@ -61,7 +61,7 @@ def choose_method() -> str:
     titles = {name: explained for name, (_, explained) in _SHOWN.items()}
     name = choose_one(
         st.radio,
-        say("How words are exchanged"),
+        say("Method"),
         titles,
         "method",
         help=say(
@@ -153,10 +153,10 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         left = (say(ABOUT), "") if reading is None else (reading.about, reading.words)
         spoken = f"{' '.join(left)}; {say('The promise')}: {promised}"
         # What is guessed stands above the dial in large numbers, and not twice.
-        steps.append(Step(("", ""), (say("The promise"), promised), spoken, epsilon, share))
+        steps.append(Step(("", ""), (say("Guarantee"), promised), spoken, epsilon, share))
     return Dial(
         f"start_{label}",
-        say("How much someone who knows the language may learn"),
+        say("How much someone who knows the language can guess"),
         tuple(steps),
         (say("← nothing left"), _far_end(shares)),
         sweep=not (st.session_state.get(_LEVEL) or st.query_params.get(_LEVEL)),

@@ -22,7 +22,7 @@ from pages.start.changing import changing_sentence, choose_method
 
 follow_old_link()
 
-heading(say("Could anybody tell what you wrote?"))
+heading(say("Could anyone tell what you wrote?"))
 st.markdown(say("Drag the slider: words are swapped at random until no one can be sure."))
 # Reserved here and filled last: the sentence comes first on the screen, and needs the text below
 # it.
@@ -52,7 +52,7 @@ with place:
         refuse(say("This could not be rewritten."), error)
 crowd_in_short(words)
 
-st.header(say("Which promises are true?"), anchor=False)
+st.header(say("Which published guarantees are true?"), anchor=False)
 try:
     small_verdicts(recorded_verdicts())
 except DpcoreError as error:
@@ -64,4 +64,4 @@ st.header(say("Learn it in a quarter of an hour"), anchor=False)
 lesson_steps()
 st.header(say("What each page answers"), anchor=False)
 other_pages()
-footer(words, seed, say("one draw of noise for each word; what is guessed is recorded"))
+footer(words, seed, say("one noise draw per word; the guessing rates are recorded"))

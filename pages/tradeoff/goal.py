@@ -117,10 +117,10 @@ GOALS = (
     ),
     Goal("kept", later("Words that stay, at least"), KEPT, later("of 100 words"), False, 20.0),
     *_taught(),
-    Goal("nw", later("Nw of words of yours, at most"), "nw", "", True, 0.5, (0.0, 1.0)),
+    Goal("nw", later("Nw of your own words, at most"), "nw", "", True, 0.5, (0.0, 1.0)),
     Goal(
         "sw",
-        later("Sw of words of yours, at least"),
+        later("Sw of your own words, at least"),
         "sw",
         later("outputs in 1,000"),
         False,
@@ -168,16 +168,14 @@ def goal_view(scene: TradeoffScene, bench: Bench) -> None:
     try:
         answers = _answers(scene.shown, goal, bound, bench)
     except DpcoreError as error:
-        refuse(say("There is no answer to this."), error)
+        refuse(say("There is no answer for this goal."), error)
         return
     if not answers:
         return
     table = answer_table(answers)
     show_table(
         table,
-        say(
-            "For each mechanism the ε that meets the goal, and what it gives away and leaves there"
-        ),
+        say("The ε at which each mechanism meets the goal, with its leakage and its utility there"),
         column_config={
             "ε": st.column_config.NumberColumn(format="%.3g"),
             "why": st.column_config.TextColumn(say("remark"), width=260),
@@ -199,8 +197,8 @@ def _choose_goal() -> tuple[Goal, float]:
             {name: goal.title for name, goal in goals.items()},
             "goal",
             help=say(
-                "What may be learned at most, or what shall be left at least. Nw: how "
-                "often a word comes out as it was; Sw: how many different words come out."
+                "An upper limit on leakage, or a lower limit on utility. Nw: how often a word "
+                "comes out unchanged; Sw: how many different words come out."
             ),
             width=420,
         )
@@ -214,7 +212,7 @@ def _choose_goal() -> tuple[Goal, float]:
             key=f"goal_{key}",
             bind="query-params",
             width=190,
-            help=say("The number itself is allowed."),
+            help=say("The limit itself counts as meeting the goal."),
         )
     return goal, float(bound)
 
@@ -239,13 +237,13 @@ def recorded_answer(one: BoardCurve, goal: Goal, bound: float) -> Answer:
     if goal.most:
         epsilon = curve.keeps_below(goal.quantity, bound)
         if epsilon is None:
-            return Answer(one, None, later("gives away more at every ε that was measured"))
+            return Answer(one, None, later("gives away more at every measured ε"))
         # `keeps_below` returns exactly the last measured ε where the goal is never exceeded.
         last = epsilon == curve.epsilons[-1]
         return Answer(one, epsilon, _doubt(last=last, weaker=goal.quantity in curve.at_least))
     epsilon = curve.reaches(goal.quantity, bound)
     if epsilon is None:
-        return Answer(one, None, later("leaves less at every ε that was measured"))
+        return Answer(one, None, later("leaves less at every measured ε"))
     # `reaches` works on 1/ε, so the first measured ε may come back with a rounding error.
     first = epsilon <= curve.epsilons[0] * (1 + 1e-12)
     return Answer(one, epsilon, later("or less: it was not measured below") if first else "")
@@ -253,9 +251,9 @@ def recorded_answer(one: BoardCurve, goal: Goal, bound: float) -> Answer:
 
 def _doubt(*, last: bool, weaker: bool) -> str:
     if last and weaker:
-        return later("up to the largest ε that was measured; a better attacker may learn more")
+        return later("up to the largest measured ε; a better attacker may learn more")
     if last:
-        return later("up to the largest ε that was measured")
+        return later("up to the largest measured ε")
     return later("a better attacker may learn more") if weaker else ""
 
 
@@ -267,11 +265,11 @@ def _taught_goal(shown: Sequence[BoardCurve], goal: Goal, bound: float) -> list[
     for one in shown:
         solution = solved.get(one.curve.label)
         if solution is None:
-            answers.append(Answer(one, None, later("was not learned from")))
+            answers.append(Answer(one, None, later("no classifier was trained on it")))
         # The upper end of the interval is the safe one: a larger ε keeps more accuracy.
         elif solution.high is None:
             answers.append(
-                Answer(one, None, later("loses more, or perhaps more, at every ε measured"))
+                Answer(one, None, later("loses more, or perhaps more, at every measured ε"))
             )
         else:
             first = solution.high <= solution.smallest
@@ -293,10 +291,18 @@ def _measured(shown: Sequence[BoardCurve], goal: Goal, bound: float, bench: Benc
         say("Measure {labels} too", labels=", ".join(one.curve.label for one in missing)),
         key="goal_measure",
         icon=":material/casino:",
-        help=say("Their laws are estimated from noise directions: some ten seconds each."),
+        help=say(
+            "Their output distributions are estimated from noise directions, about ten seconds "
+            "each."
+        ),
     ):
         slow = [one for one in slow if one not in missing]
-        note(say("Not shown yet: their laws are no closed form, and measuring takes some seconds."))
+        note(
+            say(
+                "Not shown yet: these mechanisms have no closed form, and a measurement takes a "
+                "few seconds."
+            )
+        )
     return [_solved(one, target, selection) for one in shown if one in quick or one in slow]
 
 
@@ -307,12 +313,12 @@ def _key(kind: Mechanism, target: Target, selection: Selection) -> tuple[object,
 
 def _solved(one: BoardCurve, target: Target, selection: Selection) -> Answer:
     def compute() -> tuple[float | None, str]:
-        with Reporter(say("Looking for ε of {label}", label=one.curve.label)) as progress:
+        with Reporter(say("Searching for ε of {label}", label=one.curve.label)) as progress:
             solution = solve(one.mechanism, selection, target, progress=progress)
         if solution.certain is not None:
             last = solution.certain[-1] if solution.certain else None
             if last is None:
-                return None, Filled("at no ε for certain")
+                return None, Filled("at no ε with certainty")
             if last[1] >= solution.epsilons[-1]:
                 return last[1], _EVERYWHERE
             return last[1], Filled("measured: {method}", method=solution.method)
@@ -340,12 +346,10 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
     lexicon = bench.lexicon
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = pick(
-            say("Of the"),
+            say("Statistic"),
             OVER,
             "over",
-            say(
-                "Whether the goal is for the mean, the median, or the least deniable of the words."
-            ),
+            say("The statistic that must meet the goal: mean, median, or the least deniable word."),
             width=150,
         )
         of = choose_one(
@@ -354,8 +358,8 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
             _OF,
             "of_words",
             help=say(
-                "Whose Nw and Sw are meant. The sentence is the one that is shown above; the "
-                "word is the one that all pages are about."
+                "The words whose Nw and Sw count: the sentence above, the word chosen on all "
+                "pages, or your own words."
             ),
             width=260,
         )
@@ -378,8 +382,9 @@ def _choose_words(bench: Bench) -> tuple[str, Selection | None]:
         # The field is not drawn under other choices, and Streamlit would forget the text.
         persist_state="session",
         help=say(
-            "Every word counts as often as it stands there; of more than {most} different "
-            "words the heaviest are kept. It stays in this browser session and out of the link.",
+            "Each word counts as often as it occurs; of more than {most} different words only "
+            "the most frequent count. Your text stays in this browser session and out of the "
+            "link.",
             most=PAGE_WORDS,
         ),
     )
@@ -442,7 +447,7 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
             list(able),
             key="goal_mechanism",
             width=260,
-            help=say("Whose ε is taken over."),
+            help=say("The mechanism whose ε is set on every page."),
         )
         kind, step = able[label]
         group = group_of(kind.meaning)
@@ -460,8 +465,8 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
             icon=":material/tune:",
             on_click=take,
             help=say(
-                "The nearest step of the dial that still meets the goal; Attacker shows "
-                "this mechanism then."
+                "Sets the nearest step of the dial that still meets the goal; Attacker then "
+                "shows this mechanism."
             ),
         )
     if "goal_set" in st.session_state:
@@ -471,16 +476,16 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
 def _method(goal: Goal) -> str:
     if goal.measured:
         return say(
-            "Searched over the whole range of ε at the words above. Of Nw all of the 95 % "
+            "Searched over the whole range of ε for the words above. For Nw the entire 95 % "
             "interval meets the goal. `python -m dpcore solve` does the same."
         )
     if goal.quantity == "accuracy":
         return say(
-            "From this ε on, the 95 % interval of the loss, over all trials, each against the "
-            "same texts without privacy, is within the goal; straight lines in ln ε between "
-            "what was measured. ε of two mechanisms are not one quantity."
+            "The ε from which the 95 % interval of the loss (over trials, each compared with "
+            "the same texts without privacy) stays within the goal, interpolated linearly in "
+            "ln ε between measurements. The ε of two mechanisms are not the same quantity."
         )
     return say(
-        "Read from the recorded trade-off, with the unsafe end of each interval of level 95 %. "
-        "ε of two mechanisms are not one quantity; what is guessed is."
+        "Read from the recorded trade-off, at the unfavourable end of each 95 % interval. The "
+        "ε of two mechanisms are not the same quantity; the guessing rates are."
     )

@@ -234,7 +234,7 @@ def _guides(
     diagonal = [[low, low], [end, end]]
     # Someone who repeats the output guesses the words that stay: no more can stay than are guessed.
     if leakage.key == utility.bound:
-        label = say("nobody can be above this line")
+        label = say("no mechanism can be above this line")
         return [{"label": label, "kind": "bound", "points": diagonal, "place": 0}]
     if leakage.key in {GUESSED, "word"}:
         label = say("dotted: the word itself, or something unrelated")
@@ -307,7 +307,7 @@ def _finding(
     known = {label: reading for label, reading in there.items() if reading is not None}
     level = say("At {share:.3g} of 100", share=100 * share)
     if not known:
-        return say("{level} none of these methods is measured.", level=level)
+        return say("{level}, none of these methods has a measurement.", level=level)
     ranked = sorted(known, key=lambda label: known[label][0])
     worst, best = ranked[0], ranked[-1]
     most = say(
@@ -336,7 +336,10 @@ def _doubt(shown: Sequence[BoardCurve], marks: Marks, leakage: Leakage, number: 
     ]
     if not names:
         return ""
-    return " " + say("Of {names} at least so many are guessed.", names=", ".join(names))
+    return " " + say(
+        "For {names} this is a lower bound: a better attacker may guess more.",
+        names=", ".join(names),
+    )
 
 
 def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) -> str:
@@ -356,9 +359,9 @@ def _disagreement(shown: Sequence[BoardCurve], leakage: Leakage, number: int) ->
     weaker = {one.curve.label for one in shown if other.key in one.curve.at_least}
     most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
     sentence = (
-        say("Of near words {most} gives away {high} of 100, {least}: {low}.")
+        say("Counting near words, {most} gives away {high} of 100, {least} {low}.")
         if other.key == NEARLY
-        else say("Of the very words {most} gives away {high} of 100, {least}: {low}.")
+        else say("Counting exact words only, {most} gives away {high} of 100, {least} {low}.")
     )
     high, low = (of_hundred(shares[label], label in weaker) for label in (most, least))
     return " " + sentence.format(most=most, least=least, high=high, low=low)

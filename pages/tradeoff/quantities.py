@@ -73,11 +73,11 @@ _GUESSES = later("Guessed, if all were equally likely"), later("of 100 words")
 LEAKAGES = (
     Leakage(
         GUESSED,
-        later("the very word"),
+        later("the exact word"),
         later("content words guessed by frequency, of 100"),
         (ABOUT, later("of 100 content words")),
         later(
-            "Someone who knows the method and how common words are sees what came out and names "
+            "Someone who knows the method and how common words are sees the output and names "
             "the word."
         ),
         _SHARES,
@@ -95,13 +95,13 @@ LEAKAGES = (
     ),
     Leakage(
         "word",
-        later("the very word, all equally likely"),
+        later("the exact word, all equally likely"),
         later("words guessed if all equally likely, of 100"),
         _GUESSES,
         later(
-            "The same for someone who takes all words of the vocabulary for equally likely, as "
-            "papers do. Nobody who knows the language does; times the number of words it says by "
-            "which factor anybody's chance can grow at most."
+            "The same for someone who considers all words of the vocabulary equally likely, as "
+            "papers do. No one who knows the language does. Multiplied by the number of words, "
+            "it bounds the factor by which anyone's chance can grow."
         ),
         _SHARES,
         0.08,
@@ -112,7 +112,7 @@ LEAKAGES = (
         later("with near ones, all equally likely, of 100"),
         (later("With near ones guessed, if all were equally likely"), later("of 100 words")),
         later(
-            "They take all words for equally likely and name the word or one of the nine nearest."
+            "They consider all words equally likely and name the word or one of the nine nearest."
         ),
         _SHARES,
         0.2,
@@ -134,10 +134,10 @@ LEAKAGES = (
         "pair",
         later("which of two near words"),
         later("of 100 times, told from its nearest word"),
-        (later("Which of two near words: right"), later("of 100 times")),
+        (later("Which of two near words: correct"), later("of 100 times")),
         later(
-            "They are told the word and its nearest neighbour, and say which of them it was; a "
-            "coin is right 50 times."
+            "They know that it was the word or its nearest neighbour, and say which; a coin "
+            "toss is right 50 times."
         ),
         _PAIRS,
         0.6,
@@ -149,8 +149,8 @@ LEAKAGES = (
         later("chance to tell a member from another text"),
         (ABOUT, later("of 100 content words")),
         later(
-            "Membership: given a text of the training data and one that is not, which is which? "
-            "A coin is right 50 times. The dial still counts guessed content words."
+            "Membership: given one text from the training data and one from outside, which is "
+            "which? A coin toss is right 50 times. The dial still counts guessed content words."
         ),
         _SHARES,
         0.1,
@@ -173,7 +173,7 @@ UTILITIES = (
     Utility(
         KEPT,
         "kept",
-        later("words as they were"),
+        later("unchanged words"),
         later("words that stay"),
         later("of the words"),
         bound=GUESSED,
@@ -194,7 +194,7 @@ UTILITIES = (
         "sentiment",
         later("sentiment learned (teaching corpus)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage", "sentiment"),
         ends=(45.0, 90.0),
     ),
@@ -203,7 +203,7 @@ UTILITIES = (
         "topic",
         later("topic learned (teaching corpus)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage", "topic"),
         ends=(10.0, 75.0),
     ),
@@ -212,7 +212,7 @@ UTILITIES = (
         "sst2",
         later("sentiment learned (SST-2)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage-sst2", "SST-2"),
         ends=(45.0, 90.0),
     ),
@@ -221,7 +221,7 @@ UTILITIES = (
         "agnews",
         later("topic learned (AG News)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage-agnews", "AG News"),
         ends=(20.0, 80.0),
     ),
@@ -230,7 +230,7 @@ UTILITIES = (
         "imdb",
         later("sentiment learned (IMDb)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage-imdb", "IMDb"),
         ends=(45.0, 90.0),
     ),
@@ -239,7 +239,7 @@ UTILITIES = (
         "yelp",
         later("sentiment learned (Yelp)"),
         later("accuracy of a classifier"),
-        later("of texts classified right"),
+        later("of texts classified correctly"),
         ("equal-leakage-yelp", "Yelp"),
         ends=(45.0, 90.0),
     ),

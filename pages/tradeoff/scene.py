@@ -83,11 +83,11 @@ def choose_two() -> tuple[Leakage, Utility]:
     chosen = leakages[
         choose_one(
             st.selectbox,
-            say("What is learned"),
+            say("Attacker's goal"),
             # The label is hidden to save a line, so each option says what it is.
-            {key: say("Learned: {title}", title=say(one.title)) for key, one in leakages.items()},
+            {key: say("Guessed: {title}", title=say(one.title)) for key, one in leakages.items()},
             "learned",
-            help=say("What counts as given away; the dial counts it.")
+            help=say("What counts as a correct guess; the dial counts these.")
             + " "
             + " ".join(f"**{say(one.title)}**: {say(one.meaning)}" for one in LEAKAGES),
             label_visibility="collapsed",
@@ -98,14 +98,14 @@ def choose_two() -> tuple[Leakage, Utility]:
     utilities = {one.name: one for one in UTILITIES if _goes_with(one, chosen)}
     kept = choose_one(
         st.selectbox,
-        say("What is left"),
-        {name: say("Left: {title}", title=say(one.title)) for name, one in utilities.items()},
+        say("Utility"),
+        {name: say("Utility: {title}", title=say(one.title)) for name, one in utilities.items()},
         "left",
         help=say(
-            "**Meaning**: how near the output stays, 100 % for the word itself, 0 % for a word "
-            "that has nothing to do with it. **Words as they were**: the share that stays. "
-            "**Countable**: the share of content words whose number in so many private texts is "
-            "known within ten percent. **Learned**: accuracy of a classifier on private texts."
+            "**Meaning**: how near the output is to the word, 100 % for the word itself, 0 % "
+            "for an unrelated one. **Unchanged words**: the share that stays. **Countable**: "
+            "the share of content words whose count in that many private texts is known within "
+            "ten percent. **Learned**: accuracy of a classifier on private texts."
         ),
         label_visibility="collapsed",
         width=350,
@@ -131,9 +131,9 @@ def choose_curves() -> list[str]:
             "curves",
             list(FIRST),
             help=say(
-                "k of neighbour-response: how many words share the chance, the word among them. "
-                "optimal keeps the most words for its promise, if all are equally likely and ε is "
-                "at or above the critical one of the vocabulary."
+                "k of neighbour-response: the number of candidates, including the word itself. "
+                "optimal keeps the most words that its guarantee allows, if all are equally "
+                "likely and ε is at or above the critical value of the vocabulary."
             ),
         )
     return [titles[name] for name in chosen]

@@ -65,9 +65,9 @@ def at_step(scene: TradeoffScene) -> pd.DataFrame:
                 "promise": "" if epsilon is None else promise(one.mechanism, epsilon),
                 leakage.axis: None if epsilon is None else 100 * share,
                 kept: None if left is None else 100 * left,
-                "attacker": say("not the best one: at least")
+                "attacker": say("not the best possible: at least")
                 if leakage.key in one.curve.at_least
-                else say("the best one"),
+                else say("the best possible"),
             }
         )
     return pd.DataFrame(rows)
@@ -83,15 +83,15 @@ def _numbers_view(scene: TradeoffScene) -> None:
     columns = [str(name) for name in table.select_dtypes("float")]
     show_table(
         table,
-        say("What every mechanism gives away and leaves at the dial"),
+        say("Leakage and utility of every mechanism at the dial"),
         column_config=numbers(columns, "%.3g")
         | {str(kept): st.column_config.NumberColumn(say(kept), format="%.3g")},
     )
     note(
         say(
-            "Between two measurements the curve is taken as straight. Where the attacker is not "
-            "the best one, a better one may guess more. The bars in the figure are "
-            "intervals of level 95 % of the measurements."
+            "Curves are linear between measurements. Where the attacker is not the best "
+            "possible, a better one may guess more. Bars in the figure are 95 % intervals of "
+            "the measurements."
         )
     )
 
@@ -102,9 +102,9 @@ def _meaning_view(scene: TradeoffScene) -> None:
     if utility.key == MEANT:
         st.markdown(
             say(
-                "**meaning left**: 1 minus the expected distance of the output from the word, "
-                "over its mean distance from any word: 100 % for the word itself, 0 % for one "
-                "that has nothing to do with it. Content words count as often as they occur."
+                "**meaning left**: 1 minus the expected distance between word and output, "
+                "divided by the word's mean distance to all words: 100 % for the word itself, "
+                "0 % for an unrelated one. Content words count as often as they occur."
             )
         )
     elif utility.key == KEPT:
@@ -117,40 +117,39 @@ def _meaning_view(scene: TradeoffScene) -> None:
     elif utility.key in COUNTED.values():
         st.markdown(
             say(
-                "**words countable**: the share of content words, as they occur, whose number in "
-                "the private texts ({words} words each) is known within ten percent up and down, "
-                "in an interval of level 95 %. Noise without an exact law, such as madlib's, "
-                "cannot be undone: such a method has no curve, nor has one that was not "
-                "measured.",
+                "**words countable**: the share of content words, as they occur, whose count "
+                "in the private texts ({words} words each) is known within ten percent, with a "
+                "95 % interval. A mechanism without an exact distribution, such as madlib, "
+                "cannot be inverted and has no curve, nor has one that was not measured.",
                 words=WORDS_PER_TEXT,
             )
         )
         st.page_link(
             "pages/crowd/page.py",
-            label=say("What a crowd of private texts still tells"),
+            label=say("What many private texts still reveal together"),
             icon=":material/arrow_forward:",
         )
     else:
         st.markdown(
             say(
                 "**accuracy**: a linear classifier learns from private training texts and is "
-                "tested on private test texts, several times with fresh noise; without anything "
-                "learned it is right for 50 of 100 where there are two classes."
+                "tested on private test texts, several times with fresh noise; guessing is "
+                "right for 50 of 100 texts where there are two equal classes."
             )
         )
     st.markdown(
         say(
-            "**Why one axis of leakage?** ε is multiplied by a distance in some mechanisms and "
-            "holds between any two words in others, so equal ε is no equal privacy. What is "
-            "guessed can be compared."
+            "**Why one axis of leakage?** Some mechanisms multiply ε by a distance, others "
+            "apply it to any two words, so equal ε is not equal privacy. Guessing rates can be "
+            "compared."
         )
     )
     st.markdown(
         say(
-            "**What a reader can use, an attacker can use.** Someone who repeats the output comes "
-            "as near to the word as the reader does. The first chart counts the very word, the "
-            "second one a near word too: methods that answer with a neighbour give far more of "
-            "those away. Ask which of the two matters in your texts."
+            "**What a reader can use, an attacker can use.** An attacker who repeats the "
+            "output is as near to the word as the reader is. The first chart counts exact "
+            "words, the second one near words too: mechanisms that answer with a neighbour "
+            "give away far more of those. Ask which of the two matters in your texts."
         )
     )
 
@@ -158,11 +157,11 @@ def _meaning_view(scene: TradeoffScene) -> None:
 def _computed_view(scene: TradeoffScene) -> None:
     note(
         say(
-            "Recorded once on the bundled lexicon. Content words are as frequent as in English "
-            "text, and where a mechanism's columns are a closed form the best guess is summed "
-            "over all outputs; elsewhere the best of several attackers is counted. What is left, "
-            "and what is guessed if all words were equally likely, are over 5,000 of the 25,000 "
-            "outputs. Own lexicons and settings: `python -m dpcore leak` and `python -m dpcore "
+            "Recorded once on the bundled lexicon, with content words as frequent as in "
+            "English text. Where a mechanism has closed-form columns, the best guess is summed "
+            "over all outputs; elsewhere the best of several attackers counts. Utility, and "
+            "the guesses with equally likely words, cover 5,000 of the 25,000 outputs. For "
+            "other lexicons and settings: `python -m dpcore leak` and `python -m dpcore "
             "tradeoff`."
         )
     )
@@ -196,14 +195,14 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
         python_cell(scene),
         tuple(key for one in scene.shown for key in one.mechanism.cited),
         "\n".join(lines) if lines else None,
-        say("Each line measures one mechanism again at the ε of the dial."),
+        say("Each command measures one mechanism at the ε of the dial."),
         # The board shows a sentence, which may be typed; no command or cell here needs it.
         typed=True,
         tables={
             later("Numbers at the dial"): lambda: at_step(scene),
             later("All curves"): lambda: recorded(STUDY.name).table,
-            later("All curves of what is guessed"): lambda: recorded(LEAK.name).table,
-            later("All curves of what can be counted"): lambda: recorded(COUNTING).table,
+            later("All guessing rates"): lambda: recorded(LEAK.name).table,
+            later("All countable shares"): lambda: recorded(COUNTING).table,
         },
         drawing="tradeoff",
     )

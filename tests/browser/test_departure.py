@@ -139,7 +139,7 @@ def test_an_old_link_does_not_catch_the_back_button(app: Server, page: Page) -> 
     page.go_back()
     wait_idle(page)
     if page.url != before:  # the old link was sent on before the browser could be told
-        rests_on(page, "Start", "Could anybody tell what you wrote?")
+        rests_on(page, "Start", "Could anyone tell what you wrote?")
         page.go_back()
     expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
     assert page.url == before

@@ -292,4 +292,4 @@ def say_german(sentence: str) -> str:
 @pytest.mark.parametrize("name", ["fr", "", "de-DE", "<b>"])
 def test_an_unknown_language_of_a_link_is_english(name: str) -> None:
     test = open_link("start", lang=name)
-    assert test.title[0].value == "Could anybody tell what you wrote?"
+    assert test.title[0].value == "Could anyone tell what you wrote?"

@@ -199,8 +199,8 @@ def test_the_numbers_below_are_those_of_the_dials_and_the_python_cell_repeats_th
     ("link", "label", "way", "texts"),
     [
         ({}, "k-ary", TF_IDF, 10_000),
-        ({"learned_by": "tem", "learned_from": "Undone counts"}, "tem", UNDONE, 10_000),
-        ({"learned_by": "madlib", "learned_from": "Undone counts"}, "madlib", TF_IDF, 10_000),
+        ({"learned_by": "tem", "learned_from": "Estimated counts"}, "tem", UNDONE, 10_000),
+        ({"learned_by": "madlib", "learned_from": "Estimated counts"}, "madlib", TF_IDF, 10_000),
         (
             {"learned_by": "<b>", "learned_from": "nonsense", "texts": "all"},
             "k-ary",
@@ -241,7 +241,7 @@ def test_where_no_curve_is_recorded_it_says_so() -> None:
     ("part", "words"),
     [
         ("How is this computed?", ("Benjamini", "docs/crowd.md", "python -m dpcore count")),
-        ("Privacy of one person", ("no ε", "one person", "list")),  # an older link
+        ("Privacy of one person", ("no ε", "one person", "Membership")),  # an older link
     ],
 )
 def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:

@@ -117,7 +117,7 @@ def test_the_verdicts_are_those_of_the_record_and_lead_to_their_claims(fresh: Ap
     shown_there = [element.value for element in opened.text]
     links = {link.proto.label: link.proto.query_string for link in opened.get("page_link")}
     for verdict in recorded:
-        says = f"It says: {SAYS[verdict.key]}\nComputed here: {measured(verdict)}"
+        says = f"Claim: {SAYS[verdict.key]}\nComputed here: {measured(verdict)}"
         assert says in shown_there
         assert signed(verdict) in shown_there
         assert links[verdict.title] == f"claim={verdict.key}"
@@ -163,11 +163,11 @@ def test_a_link_with_a_preset_stays() -> None:
 def test_nonsense_is_rewritten_or_refused_in_a_sentence(text: str) -> None:
     test = open_page("start", text=text)
     assert not test.exception, test.exception
-    assert "Which promises are true?" in [element.value for element in test.header]
+    assert "Which published guarantees are true?" in [element.value for element in test.header]
 
 
 def test_too_many_words_are_refused_with_the_number() -> None:
     test = open_page("start", text="word " * 10_000)
     assert not test.exception, test.exception
     assert [element.value for element in test.error] == ["This could not be rewritten."]
-    assert "Which promises are true?" in [element.value for element in test.header]
+    assert "Which published guarantees are true?" in [element.value for element in test.header]
