@@ -149,7 +149,7 @@ def _names(lexicon: Lexicon) -> Turn:
                 asked=reach.known > 1,
             )
         )
-    return Turn(Filled("Words that somebody knows"), tuple(frames))
+    return Turn(Filled("Words that someone knows"), tuple(frames))
 
 
 def _draw(lexicon: Lexicon) -> Turn:
@@ -162,7 +162,7 @@ def _draw(lexicon: Lexicon) -> Turn:
         Frame(
             Filled("no draw yet"),
             (Bar(_again(lesson.DRAW_WORD), 0.0, Filled("0 of 0 draws")),),
-            Filled("Draw, and see where the noise pushes “{word}”.", word=lesson.DRAW_WORD),
+            Filled("Draw, and see where the noise moves “{word}”.", word=lesson.DRAW_WORD),
         )
     ]
     stayed = 0
@@ -175,8 +175,8 @@ def _draw(lexicon: Lexicon) -> Turn:
                 Filled("draw {number}", number=number),
                 (Bar(_again(landing.word), stayed / number, _draws(stayed, number)),),
                 Filled(
-                    "The noise pushed “{word}” {noise:.3g} away. Nearest to there, at {gap:.3g}, "
-                    "lies “{output}”: it comes out.",
+                    "The noise moved “{word}” by {noise:.3g}. The nearest word there, at "
+                    "{gap:.3g}, is “{output}”: it comes out.",
                     word=landing.word,
                     noise=landing.noise,
                     gap=gap,
@@ -276,7 +276,7 @@ def _price(_: Lexicon) -> Turn:
                 (
                     Bar(Filled("words that stay as they were"), stays, _of_100(stays)),
                     Bar(
-                        Filled("reviews that the classifier reads right"),
+                        Filled("reviews classified correctly"),
                         accuracy,
                         _of_100(accuracy),
                     ),
@@ -288,8 +288,8 @@ def _price(_: Lexicon) -> Turn:
                     ),
                 ),
                 Filled(
-                    "It reads {accuracy} right; 95 % interval over the trials: {low:.0f} to "
-                    "{high:.0f}.",
+                    "It classifies {accuracy} correctly; 95 % interval over the trials: "
+                    "{low:.0f} to {high:.0f}.",
                     accuracy=_of_100(accuracy),
                     low=100 * low,
                     high=100 * high,
@@ -306,7 +306,7 @@ def _together(lexicon: Lexicon) -> Turn:
     frames = []
     for texts, differences in reviews.told.items():
         count = int(differences.words.size)
-        finding = Filled("No word can be told apart.")
+        finding = Filled("No word distinguishes the groups.")
         if count:
             sides = ", ".join(filter(None, (reviews.named(lexicon, texts, i) for i in (1, -1))))
             finding = Filled("The clearest: {words}.", words=sides)
@@ -314,9 +314,9 @@ def _together(lexicon: Lexicon) -> Turn:
             Frame(
                 Filled("{texts:,} texts", texts=texts),
                 (
-                    Bar(Filled("words told apart"), count / most, Filled("{n:,}", n=count)),
+                    Bar(Filled("words found"), count / most, Filled("{n:,}", n=count)),
                     Bar(
-                        Filled("of them wrongly"),
+                        Filled("of them wrong"),
                         differences.wrong / most,
                         Filled("{n:,}", n=differences.wrong),
                     ),
@@ -345,7 +345,7 @@ def _claim(lexicon: Lexicon) -> Turn:
                     Bar(Filled("true ε"), true / largest, Filled("{epsilon:.3g}", epsilon=true)),
                 ),
                 Filled(
-                    "With {count:,} of them, the true ε is {times:.3g} times the promise.",
+                    "With {count:,} of them, the true ε is {times:.3g} times the claimed one.",
                     count=numbers,
                     times=true / lesson.CLAIM_EPSILON,
                 ),
@@ -361,15 +361,15 @@ def _proof(_: Lexicon) -> Turn:
         frames.append(
             Frame(
                 Filled("changes up to {size:.2g}", size=size) if size else Filled("no change"),
-                (Bar(Filled("digits proved to stay right"), share, _of_100(share)),),
+                (Bar(Filled("digits with a proof"), share, _of_100(share)),),
                 Filled(
-                    "For {share} no change of length {size:.2g} or less makes it wrong.",
+                    ("For {share} no change of length {size:.2g} or less makes the answer wrong."),
                     share=_of_100(share),
                     size=size,
                 )
                 if size
                 else Filled(
-                    "Without a change it reads {share} right, beyond chance.",
+                    "Without a change it classifies {share} correctly, beyond chance.",
                     share=_of_100(share),
                 ),
                 # Around the size of the question the neighbouring frames would tell as much.

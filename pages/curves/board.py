@@ -67,8 +67,8 @@ def _words_view(scene: CurvesScene) -> None:
     show_table(table, say("Nw and Sw of every word at the chosen ε"))
     note(
         say(
-            "At the ε of the dials. The effective number 1/Σp² is the count of equally likely "
-            "outputs that would agree as often as two runs do."
+            "At the ε of the dials. The effective number 1/Σp² is the number of equally likely "
+            "outputs for which two runs would agree as often as they do here."
         )
     )
 
@@ -126,14 +126,14 @@ def board(
             [NOMINAL, EQUAL],
             "compare",
             say(
-                "nominal: each mechanism over its own ε, those whose ε means the same together. "
-                "calibrated: all in one figure, over how often the words stay."
+                "nominal: each mechanism over its own ε, in one figure per meaning of ε. "
+                "calibrated: all in one figure, over how often words stay."
             ),
         )
         if how == NOMINAL:
             band = _band()
             every = st.toggle(
-                say("Thin line for each word"),
+                say("Thin line per word"),
                 key="lines",
                 bind="query-params",
                 help=say("Draws the curves of all measured words behind their mean."),
@@ -165,7 +165,7 @@ def _band() -> str:
         say("Band around each mean"),
         BANDS,
         "band",
-        say("How far the words differ from each other; it is no error of the measurement."),
+        say("Shows how much words differ from each other; it is not a measurement error."),
     )
     return band
 
@@ -240,7 +240,7 @@ def _say_delta(curves: list[Curve]) -> None:
     if len(meanings) > 1:
         note(
             say(
-                "Only up to a probability δ: {names}. The others promise ε alone.",
+                "Only up to a probability δ: {names}. The others guarantee ε alone.",
                 names=", ".join(approximate),
             )
         )
@@ -255,8 +255,8 @@ def _method(curve: Curve) -> str:
     if curve.measured.method == "protocol":
         how = say("the papers' protocol ({detail})", detail=how)
     return say(
-        "**{name}**: {how}; the intervals of Nw hold in 95 of 100 measurements; standard error "
-        "of the mean Sw at most {error:.2g}.",
+        "**{name}**: {how}; 95 % intervals of Nw; standard error of the mean Sw at most "
+        "{error:.2g}.",
         name=name,
         how=how,
         error=float(figures.sw_mean_error.max()),
@@ -270,12 +270,10 @@ _FIELDS = {WORD: "pin_word", OTHER: "pin_other"}
 _LABELS = {WORD: later("Pin a word"), OTHER: later("Compare with")}
 _HELP = {
     WORD: later(
-        "Its own curves are drawn bold, and the tables get a row for it. Choose one of the "
-        "measured words, or type any other word of the vocabulary and press Enter."
+        "Draws its curves bold and adds a row to the tables. Choose a measured word, or type "
+        "any other word of the vocabulary and press Enter."
     ),
-    OTHER: later(
-        "A second word, drawn bold and dotted. The same two words are chosen on the other pages."
-    ),
+    OTHER: later("A second word, drawn bold and dotted. Other pages use the same two words."),
 }
 
 

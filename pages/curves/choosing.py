@@ -62,9 +62,9 @@ def choose_text() -> TextInput:
         type=["txt"],
         key="corpus_file",
         help=say(
-            "Plain text in UTF-8, up to {most:,} bytes. It takes the place of the text above "
-            "and is forgotten when this browser session ends. For larger files see “Save "
-            "and cite” below.",
+            "Plain text in UTF-8, up to {most:,} bytes. It replaces the text above and is "
+            "forgotten when this browser session ends. For larger files see “Save and cite” "
+            "below.",
             most=PAGE_CORPUS_BYTES,
         ),
     )
@@ -209,8 +209,8 @@ def choose_words() -> tuple[Words, int, int]:
             [SAMPLE, LIST, TEXT],
             "of",
             say(
-                "A sample takes one word at random from each of N equal parts of the "
-                "vocabulary; a text counts each of its words as often as it stands there."
+                "A sample takes one random word from each of N equal parts of the vocabulary; "
+                "in a text, each word counts as often as it occurs."
             ),
         )
         if of == SAMPLE:
@@ -238,7 +238,7 @@ def _strata() -> str:
             "by",
             say(
                 "frequency: from frequent to rare words. density: from words with a near "
-                "neighbour to words that stand alone. Either way all kinds are represented in "
+                "neighbour to isolated words. Either way, all parts are represented in "
                 "proportion."
             ),
             start=str(Stratum.FREQUENCY),
@@ -256,9 +256,9 @@ def _count(of: str) -> int:
             key="sample",
             bind="query-params",
             help=say(
-                "More words take longer and give a steadier mean. Of a text with more different "
-                "words, the heaviest are kept and the others drawn in proportion to how often "
-                "they stand there, so that the mean stays unbiased."
+                "More words take longer and give a more precise mean. From a text with more "
+                "different words, the most frequent are kept and the others sampled in "
+                "proportion to their frequency, so that the mean is unbiased."
             ),
         )
     )
@@ -288,14 +288,14 @@ def _runs() -> tuple[int, int]:
             START_RUNS,
             "runs",
             say(
-                "Sw counts different outputs in R runs, so it depends on R (the papers take "
-                "1,000). Where a law is not exact, R is also the number of noise directions or "
-                "runs that it is estimated from."
+                "Sw counts different outputs in R runs, so it depends on R (the papers use "
+                "1,000). Where a distribution is not exact, R is also the number of noise "
+                "directions or runs used to estimate it."
             ),
             width=150,
         )
         seed = choose_seed(
-            say("Of the sample and of the noise: the same seed gives everybody the same numbers.")
+            say("For the sample and the noise: the same seed gives everyone the same numbers.")
         )
     return runs, seed
 

@@ -125,13 +125,13 @@ def measure_waiting(
     place = st.empty()
     with place.container():
         st.button(
-            say("Stop and show what is there"),
+            say("Stop and show results so far"),
             key=f"button_{stop}",
             icon=":material/stop_circle:",
             on_click=lambda: st.session_state.update({stop: True}),
             help=say(
-                "Ends the measuring after the present group of words; the curves are then those "
-                "of the words that are done, and you can go on later."
+                "Stops after the current group of words. The curves then cover the finished "
+                "words, and you can continue later."
             ),
         )
         pulse = _pulse(st.empty())
@@ -308,10 +308,10 @@ def _say_what_is_missing(
         + "."
     )
     st.button(
-        say("Go on measuring"),
+        say("Continue measuring"),
         icon=":material/play_circle:",
         on_click=lambda: st.session_state.pop(_STOPPED, None),
-        help=say("Measures the words that are missing; what is there is kept."),
+        help=say("Measures the missing words and keeps the results so far."),
     )
 
 
@@ -342,8 +342,7 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
         names,
         "reference",
         say(
-            "The mechanism whose ε you set. The others are read at the ε where the words stay "
-            "as often as under it."
+            "The mechanism whose ε you set. The others are read at the ε where words stay as often."
         ),
         names=True,
         width=260,
@@ -367,12 +366,11 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
     below = st.container()
     note(
         say(
-            "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still mean "
-            "different things, and protect different pairs of words. ε is read on a straight "
-            "line in ln ε between the curves' measured ε; “more than” and “less than” are those "
-            "between which it certainly lies (the interval of level 95 % of the mean Nw). An "
-            "empty row: the mean Nw of this mechanism never has the value at a measured ε; "
-            "several rows: it is not monotone."
+            "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still "
+            "differ in meaning and protect different pairs of words. ε is interpolated "
+            "linearly in ln ε between measurements; it certainly lies between “more than” and "
+            "“less than” (from the 95 % interval of the mean Nw). Empty row: the mean Nw of "
+            "this mechanism never reaches the value. Several rows: it is not monotone."
         )
     )
     fragment(_moving, list(curves), names[reference], table, places, below, key=COMPARED)

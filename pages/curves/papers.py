@@ -108,7 +108,7 @@ def papers_view(name: str) -> None:
     if undefined:
         note(undefined)
     if compared:
-        st.header(say("What the paper says, and what is measured"), anchor=False)
+        st.header(say("The paper and our measurement"), anchor=False)
         for row in compared:
             show_compared(row)
         csv_button(
@@ -164,11 +164,10 @@ def appendix_view(lexicon: Lexicon) -> None:
     """Draw the choice of two words, both figures, the table and the failing formulas."""
     note(
         say(
-            "Appendix C of Xu et al. (2021) tells how often a word stays from δ alone, its "
-            "distance to the nearest other word, to argue that Laplace noise treats dense and "
-            "sparse places differently and truncated Gumbel noise hardly. Here are its formulas "
-            "(dash) beside what the mechanisms do (solid) and what can be proved in their place "
-            "(dots)."
+            "Appendix C of Xu et al. (2021) predicts how often a word stays from δ alone, its "
+            "distance to the nearest other word. It argues that Laplace noise treats dense and "
+            "sparse regions differently and truncated Gumbel noise hardly does. Dashed: its "
+            "formulas. Solid: the mechanisms. Dotted: bounds that can be proved instead."
         )
     )
     words = _choose(lexicon)
@@ -211,7 +210,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
         value=start if start in grid else grid[len(grid) // 2],
         format_func=group.label,
         key=f"appendix_eps_{group.name}",
-        help=say("The sentences and the table speak of this ε; nothing is computed again."),
+        help=say("The sentences and the table refer to this ε; nothing is computed again."),
     )
     rows = cast("list[dict[str, Any]]", table.to_dict("records"))
     n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
@@ -244,7 +243,7 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
         for key, word in zip(_BOXES.values(), pair, strict=True):
             st.session_state[key] = word
         st.session_state[_FOLLOWED] = pair
-    labels = (say("A word in a dense place"), say("A word in a sparse place"))
+    labels = (say("A word in a dense region"), say("A word in a sparse region"))
     for (slot, key), label, column in zip(_BOXES.items(), labels, st.columns(2), strict=True):
         # Fields with keys of their own: one may hold a word that is refused, which must not become
         # the word in focus.
@@ -255,8 +254,8 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
             on_change=_take,
             args=(slot, lexicon),
             help=say(
-                "Any word of the lexicon. It becomes one of the two words that all pages are "
-                "about; it stays in this browser session and is not put into the link."
+                "Any word of the lexicon; all pages use it as one of their two words. It stays "
+                "in this browser session and is not put into the link."
             ),
         )
     typed = [str(st.session_state[key]).strip() for key in _BOXES.values()]
@@ -292,7 +291,7 @@ def _tables(
     def compute() -> list[pd.DataFrame]:
         parts = [(each, word) for each in mechanisms for word in words]
         rows: dict[str, list[dict[str, Any]]] = {key: [] for key in _KEYS}
-        for each, word in timed(say("Computing the truth beside the formulas"), parts):
+        for each, word in timed(say("Computing the true values"), parts):
             rows[each.key] += appendix_rows(
                 each, select_words(lexicon, [word]), admissible(each), runs=_DIRECTIONS, seed=_SEED
             )

@@ -213,7 +213,7 @@ def _takeaway(scene: CurvesScene) -> Takeaway:
         for curve in curves
         if epsilons[curve.mechanism.key] in curve.mechanism.admissible
     ]
-    prints = say("One line a mechanism: it prints the numbers of the table at the chosen ε.")
+    prints = say("One command per mechanism: it prints the numbers of the table at the chosen ε.")
     if scene.words.source == TEXT:
         prints = f"{prints} {say('Save the text as {file} first.', file=_FILE)}"
     return Takeaway(

@@ -85,9 +85,9 @@ def score() -> Score:
 
 
 _WAYS = (
-    ("pages/rewrite/page.py", later("Rewrite a sentence of your own, and tap its words")),
+    ("pages/rewrite/page.py", later("Rewrite your own sentence, and tap its words")),
     ("pages/tradeoff/page.py", later("See what it costs to hide a word, by every method")),
-    ("pages/attacker/page.py", later("Be the attacker: one output, and what it tells")),
+    ("pages/attacker/page.py", later("Be the attacker: see one output, and guess")),
 )
 
 
@@ -99,7 +99,7 @@ def progress() -> None:
         st.progress(
             counted.guessed / len(STEPS),
             say(
-                "{guessed} of {count} guesses made, {right} right.",
+                "{guessed} of {count} guesses made, {right} correct.",
                 guessed=counted.guessed,
                 count=len(STEPS),
                 right=counted.right,
@@ -117,10 +117,10 @@ def ending(go_to: Callable[[str], None]) -> None:
     if counted.guessed < len(STEPS):
         return
     with st.container(border=True):
-        st.header(say("How it went"), anchor=False)
+        st.header(say("Your result"), anchor=False)
         st.markdown(
             say(
-                "**{right} of {count} right**, {near} near. {praise}",
+                "**{right} of {count} correct**, {near} close. {praise}",
                 right=counted.right,
                 count=len(STEPS),
                 near=counted.near,
@@ -152,10 +152,10 @@ def ending(go_to: Callable[[str], None]) -> None:
 
 def _kindly(right: int) -> str:
     if right == len(STEPS):
-        return say("Nothing here surprised you: you could teach this.")
+        return say("Nothing surprised you: you could teach this.")
     if 2 * right >= len(STEPS):
-        return say("That is good: most of this goes against what one expects.")
-    return say("These questions surprise nearly everybody; a wrong guess is remembered best.")
+        return say("Well done: most of this is counter-intuitive.")
+    return say("These questions surprise nearly everyone; a wrong guess is easy to remember.")
 
 
 # Export of a step: its numbers, and a cell that computes its answer.
@@ -311,7 +311,7 @@ def _guess(task: Exercise) -> None:
             width=260,
             placeholder=say("a number"),
             help=say(
-                "The first guess counts; up to {near:g}{unit} beside the truth is right.",
+                "The first guess counts; within {near:g}{unit} of the truth is correct.",
                 near=task.near,
                 unit=task.unit,
             ),
@@ -322,7 +322,7 @@ def _guess(task: Exercise) -> None:
         icon=":material/check:",
         on_click=take,
         args=(task.key,),
-        help=say("Shows what is true, computed by the laboratory."),
+        help=say("Shows the answer, computed by the laboratory."),
     ):
         note(
             say("Guess first: choose an answer.")
@@ -333,9 +333,9 @@ def _guess(task: Exercise) -> None:
 
 def _answer(task: Exercise, guess: float) -> None:
     if task.right(guess):
-        st.success(say("Right."), icon=":material/check_circle:")
+        st.success(say("Correct."), icon=":material/check_circle:")
     elif task.options:
-        st.info(say("Not so."), icon=":material/cancel:")
+        st.info(say("Not quite."), icon=":material/cancel:")
     else:
         more = task.answer > guess
         told = say("It is more than that.") if more else say("It is less than that.")
@@ -378,9 +378,9 @@ def _sheet(make: Callable[[tuple[Exercise, ...]], str], spoken: str) -> str:
 def _handouts() -> None:
     note(
         say(
-            "Nine steps, about two minutes each alone; with a class, let everybody write down "
-            "a guess before anybody checks, and an hour is soon over. **Reading aids** in the "
-            "sidebar has letters for a projector. The sheets open in a browser and print on "
+            "Nine steps, about two minutes each on your own. With a class, let everyone write "
+            "down a guess before anyone checks; plan an hour. **Reading aids** in the sidebar "
+            "has large letters for a projector. The sheets open in a browser and print on "
             "paper."
         )
     )
@@ -400,5 +400,5 @@ def _handouts() -> None:
                 icon=":material/download:",
                 # A download changes nothing on the page.
                 on_click="ignore",
-                help=say("One file of text that any browser opens and prints; it loads nothing."),
+                help=say("A single file that any browser opens and prints; it loads nothing else."),
             )

@@ -50,10 +50,10 @@ STEPS = (
         later("Names"),
         later("A text without names is not private"),
         later(
-            "It seems enough to black out names, dates and places. But what makes a text yours "
-            "is not its names alone: few other people put just these words together. Anyone who "
-            "knows two or three of them from elsewhere, from a talk, a photo or another post, "
-            "can often find the text again, and with it everything else that it says."
+            "It seems enough to black out names, dates and places. But names are not all that "
+            "makes a text yours: few other people combine the same words. Anyone who knows two "
+            "or three of them from a conversation, a photo or another post can often find the "
+            "text, and read everything else in it."
         ),
         later(
             "Let $T_1, …, T_m$ be the sets of ordinary words of the texts. A set $K ⊂ T_i$ of "
@@ -61,10 +61,7 @@ STEPS = (
             "taken over all $K$ with $k$ words, then over the texts."
         ),
         "pages/rewrite/page.py",
-        later(
-            "Take a letter with names in it and see what is left of all its words, not of names "
-            "alone"
-        ),
+        later("Take a letter with names and see what is left of all its words"),
         {"preset": "letter"},
     ),
     Step(
@@ -72,11 +69,11 @@ STEPS = (
         later("One draw"),
         later("One word, one draw of noise"),
         later(
-            "So every word is exchanged, at random. Each word is a point on a map of meanings, "
-            "where words that are used alike lie close together. The point is pushed in a "
-            "random direction by a random distance, and the word that lies nearest to where it "
-            "lands comes out. Little noise, and it is often the word itself; much noise, and it "
-            "is some word far away. The parameter **ε** sets how much: small ε, much noise."
+            "So every word is replaced at random. Each word is a point on a map of meanings, "
+            "where words with similar use are close together. Noise moves the point in a "
+            "random direction by a random distance, and the word nearest to the new place "
+            "comes out. With little noise that is often the word itself; with much noise it is "
+            "some distant word. The parameter **ε** sets the amount: small ε, much noise."
         ),
         later(
             "Madlib: $M(w) = \\arg\\min_v \\lVert φ(w) + η − φ(v) \\rVert$ with noise of "
@@ -90,16 +87,15 @@ STEPS = (
     Step(
         "odds",
         later("Odds"),
-        later("What ε promises: odds"),
+        later("The guarantee of ε: odds"),
         later(
-            "The promise is not that the word changes. It limits how sure the output makes "
-            "anybody. Somebody thought it equally likely that you wrote one word or another; "
-            "then sees what came out. The odds may now be 5 to 1, and the promise says: the "
-            "output of this one place multiplies the odds by so much at most, whatever came out "
-            "and whatever was believed before. How much follows from ε and from how far apart "
-            "the two words lie, and it grows quickly with both. It is a promise about one "
-            "output of one word: who sees the word released twice, or the words around it, gets "
-            "a factor for each, and they multiply."
+            "The guarantee is not that the word changes. It limits how sure the output can "
+            "make anyone. Suppose an attacker considers two words equally likely, then sees "
+            "the output: the odds may now be 5 to 1. The guarantee bounds the factor by which "
+            "one output multiplies these odds, for every output and every prior belief. The "
+            "bound depends on ε and on the distance between the two words, and grows quickly "
+            "with both. It covers one output of one word: someone who sees the word released "
+            "twice, or the words around it, gets a factor for each, and the factors multiply."
         ),
         later(
             "For all words $w, w'$ and outputs $y$: $\\Pr[M(w) = y] ≤ e^{ε\\,d(w, w')} "
@@ -108,7 +104,7 @@ STEPS = (
             "w')}$; for two texts it is the product over their places."
         ),
         "pages/attacker/page.py",
-        later("Set the attacker's prior belief, and see what one output makes of it"),
+        later("Set the attacker's prior belief, and see how one output changes it"),
         {"eps_metric": "2.5"},
     ),
     Step(
@@ -116,10 +112,10 @@ STEPS = (
         later("Crowds"),
         later("Words in a crowd, and lonely words"),
         later(
-            "Some words have many near neighbours on the map: days of the week, colours, towns. "
-            "Others stand alone. On average the same noise hides a word better in a crowd than "
-            "where the next word is far away. One ε for all words therefore protects them "
-            "unequally; what is promised, odds that grow with the distance, is kept for both."
+            "Some words have many near neighbours on the map: days of the week, colours, "
+            "towns. Others are alone. On average the same noise hides a word better in a crowd "
+            "than where the next word is far away. One ε for all words therefore protects them "
+            "unequally; the guarantee, odds that grow with the distance, holds for both."
         ),
         later(
             "With $δ(w)$ the distance to the nearest other word, $N_w = \\Pr[M(w) = w]$ grows "
@@ -137,16 +133,15 @@ STEPS = (
         later("Price"),
         later("The price: what can still be learned"),
         later(
-            "Noise costs something. A text of exchanged words reads badly, but a computer that "
-            "only counts words can still learn from many such texts: some words stay, and what "
-            "comes in for the others, mostly of quite another use, partly averages out. How "
-            "much it still learns, and how much its answers then tell about the texts that it "
-            "learned from, is measured, not believed."
+            "Noise has a price. A text of replaced words is hard to read, but a computer that "
+            "only counts words can still learn from many such texts: some words stay, and the "
+            "replacements of the others partly average out. How much it learns, and how much "
+            "its answers reveal about its training texts, has to be measured."
         ),
         later(
-            "Accuracy on new, unchanged texts of a classifier that was trained on $M$ of the "
-            "training texts, with a 95 % interval over trials with new noise and new texts; "
-            "membership inference is judged by the area under the ROC curve."
+            "Accuracy on new, unchanged texts of a classifier trained on $M$ of the training "
+            "texts, with a 95 % interval over trials with new noise and new texts; membership "
+            "inference is measured by the area under the ROC curve."
         ),
         "pages/papers/page.py",
         later(
@@ -158,14 +153,15 @@ STEPS = (
     Step(
         "together",
         later("Together"),
-        later("Texts that no one can read still speak together"),
+        later("What unreadable texts still say together"),
         later(
-            "Noise hides each text, and yet many texts together say a lot. One output says hardly "
-            "anything about its word. But what chance adds to one word it takes from another, and "
-            "over thousands of texts that evens out: words that are more common in one kind of "
-            "text stand out. That is what noise is for: nothing much is told of anybody, and "
-            "something of all. What it does not hide is the crowd itself: anyone known to belong "
-            "to it, or who wrote many of its texts, is part of what is told."
+            "Noise hides each text, yet many texts together say a lot. One output says hardly "
+            "anything about its word. But chance adds as much to some words as it takes from "
+            "others, and over thousands of texts this evens out: words that are more common in "
+            "one kind of text become visible. This is the purpose of the noise: little is "
+            "revealed about anyone, and something about all. It does not hide the crowd "
+            "itself: the findings also apply to anyone known to belong to it, and even more to "
+            "anyone who wrote many of its texts."
         ),
         later(
             "If $\\sum_y \\Pr[M(w) = y]\\,h(y) = g(w)$ for every word $w$, then $\\sum_i h(y_i)$ "
@@ -175,18 +171,18 @@ STEPS = (
             "$\\sqrt{N}$, the count with $N$."
         ),
         "pages/crowd/page.py",
-        later("Turn both dials: how much may be guessed, and how many texts there are"),
+        later("Turn both dials: how much can be guessed, and how many texts there are"),
         {},
     ),
     Step(
         "claim",
         later("Claims"),
-        later("A promise can be false"),
+        later("A guarantee can be false"),
         later(
-            "That a paper says “ε = 1” does not make it so. The promise follows from a proof, "
-            "and proofs have mistakes: two kinds of distance mixed up, a case left out, a sum "
-            "taken for its largest term. Outputs look the same either way. So each published "
-            "claim is calculated again here, and some do not hold."
+            "A paper that says “ε = 1” can be wrong. The guarantee rests on a proof, and "
+            "proofs have mistakes: two distances confused, a case left out, a sum replaced by "
+            "its largest term. The outputs look the same either way. So each published claim "
+            "is re-computed here, and some do not hold."
         ),
         later(
             "Clipping bounds $\\lVert r \\rVert_2 ≤ C$. Laplace noise of scale $2C/ε$ needs "
@@ -194,7 +190,7 @@ STEPS = (
             "$2\\sqrt{n}\\,C$, so the loss can be $\\sqrt{n}\\,ε$ (Habernal 2021)."
         ),
         "pages/papers/page.py",
-        later("Read the verdicts on all claims, with the step of each proof that fails"),
+        later("Read the verdicts on all claims, with the failing step of each proof"),
         {"claim": "adept-published"},
     ),
     Step(
@@ -202,20 +198,21 @@ STEPS = (
         later("Proofs"),
         later("Noise as a proof"),
         later(
-            "Privacy says: the output tells little of which of two near inputs went in. Turn it "
-            "round: a small change of the input cannot change the chances of the outputs "
-            "much. So for many inputs of a classifier with noise built in there is a proof that "
-            "small changes do not change its answer, however clever the attacker is. An "
-            "ordinary classifier may withstand as much; mostly nobody has proved it."
+            "Privacy means that the output says little about which of two near inputs went in. "
+            "In other words, a small change of the input cannot change the output "
+            "probabilities much. So for many inputs of a noisy classifier there is a proof "
+            "that small changes do not change its answer, however clever the attacker is. An "
+            "ordinary classifier may withstand as much, but usually there is no proof."
         ),
         later(
             "If $A$ is $(ε, δ)$-private for inputs within length $L$, expected scores (each "
             "from 0 to 1) obey $\\mathbb{E}f_k(x') ≤ e^ε\\,\\mathbb{E}f_k(x) + δ$. The vote "
-            "stands if the lower bound of the winner exceeds $e^{2ε}$ times the upper bound of "
-            "every other class plus $(1 + e^ε)\\,δ$ (Lecuyer et al. 2019, Proposition 1)."
+            "cannot change if the lower bound of the winner exceeds $e^{2ε}$ times the upper "
+            "bound of every other class plus $(1 + e^ε)\\,δ$ (Lecuyer et al. 2019, Proposition "
+            "1)."
         ),
         "pages/robustness/page.py",
-        later("See how far the proofs reach as the noise grows, and what attacks do to words"),
+        later("See how far the proofs reach as the noise grows, and how attacks change words"),
         {},
     ),
     Step(
@@ -223,18 +220,17 @@ STEPS = (
         later("Choose"),
         later("Choose your own ε"),
         later(
-            "There is no right ε. There is a question that you answer first: what may an "
-            "attacker get? How often may a word be guessed, how many to one may the odds "
-            "become? From the answer, the mechanism and your words, ε follows; then look "
-            "whether the text is still of use. If it is not with any mechanism here, you should "
-            "not publish it."
+            "There is no right ε. First decide what an attacker may get: how often may a word "
+            "be guessed, and how high may the odds become? Your answer, the mechanism and your "
+            "words determine ε; then check that the text is still useful. If no mechanism here "
+            "leaves it useful, do not publish it."
         ),
         later(
             "Solve $\\frac{1}{n}\\sum_w N_w(ε) ≤ x$ for ε: under a uniform prior, the attacker "
             "who names TEM's output is right with that probability."
         ),
         "pages/tradeoff/page.py",
-        later("Choose ε from a goal, on words of your own too"),
+        later("Choose ε from a goal, also for your own words"),
         {"part": "Choose ε"},
     ),
 )
@@ -288,7 +284,7 @@ def explain(page: str) -> None:
 
 
 _HERE = Path(__file__).parent
-_FIRST = later("Take your guess below; then this is shown.")
+_FIRST = later("Take your guess below to see this.")
 
 
 @st.cache_resource(max_entries=len(TURNS), show_spinner=Waiting("Calculating…"))

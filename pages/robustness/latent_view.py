@@ -158,7 +158,7 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
     # The whole interval must lie above the bound: a mean above it may be chance.
     beyond = [numeral(f"{x:g}") for x in measured.index if lows[x] > claimed[x]]
     show_figure(
-        lines_figure(table, "ε that is claimed", "share that is named correctly", logarithm=True),
+        lines_figure(table, "Claimed ε", "share that is named correctly", logarithm=True),
         ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
         table,
         "latent_success",
@@ -215,7 +215,7 @@ def _curves(record: Recorded) -> None:
     # These are no shares, so their axis does not end at 1.
     share = quantity not in {"rank", "bleu", "true_epsilon"}
     show_figure(
-        lines_figure(curves, "ε that is claimed", _AXES.get(quantity, "accuracy"), logarithm=True,
+        lines_figure(curves, "Claimed ε", _AXES.get(quantity, "accuracy"), logarithm=True,
                      share=share, small=quantity in _BOUNDED or quantity == "true_epsilon"),
         ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(record)}", "ε"),
         curves,

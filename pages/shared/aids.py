@@ -47,14 +47,14 @@ def reading_aids() -> bool:
             LANGUAGE,
             required=True,
             format_func=LANGUAGES.__getitem__,  # readers without German look for "English"
-            help=say("Of the pages. Links open in the language that they were made in."),
+            help=say("Language of the pages. A link opens in the language in which it was made."),
         )
         note_english()
         explain = st.toggle(
             say("Explain in everyday words"),
             key=EXPLAIN,
             bind="query-params",
-            help=say("Puts the explanations of the lesson above the pages that they belong to."),
+            help=say("Shows the lesson's explanation above each page."),
         )
         large = st.toggle(
             say("Large letters"),

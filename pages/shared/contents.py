@@ -94,9 +94,7 @@ CONTENTS = (
     Content(
         later("Papers"),
         "papers",
-        later(
-            "Is a published claim true? Which step of its proof fails, and what holds in its place?"
-        ),
+        later("Is a published claim true? Which step of its proof fails, and what holds instead?"),
         folded=True,
     ),
     Content(

@@ -58,7 +58,7 @@ def default_epsilon(group: Group, members: Sequence[Mechanism] = ()) -> float:
 
 _LINKED = "epsilons_linked"
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_PERMITTED, _UNKNOWN = later("The promise permits"), later("not known here")
+_PERMITTED, _UNKNOWN = later("The guarantee allows"), later("not known here")
 
 
 def epsilon_dial(
@@ -171,7 +171,7 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     if shares is not None:
         about, value = shares.about, shares.words
         if limit:
-            right = say("The promise permits {permitted}", permitted=limit), promised
+            right = say("The guarantee allows {permitted}", permitted=limit), promised
         share = shares.word[0] if len(members) == 1 else None
     elif limit:
         about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)

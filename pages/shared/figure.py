@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _FORMATS = {
-    "svg": later(
-        "Saves the figure as it stands, with its marks, as lines: for print and for editing."
-    ),
-    "png": later(
-        "Saves the figure as it stands, with its marks, as a picture: for slides and letters."
-    ),
+    "svg": later("Saves this figure as a vector graphic, for print and for editing."),
+    "png": later("Saves this figure as an image, for slides and documents."),
 }
 
 
@@ -126,7 +122,7 @@ def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key:
         key=key,
         icon=":material/download:",
         on_click="ignore",
-        help=say("Saves the numbers behind this view as a table that a spreadsheet opens."),
+        help=say("Saves the numbers behind this view as a table for a spreadsheet."),
     )
 
 

@@ -32,7 +32,7 @@ BLOCKED = (
         "fails for everyone, ask the people who run this server. Another network, such as your "
         "phone's, often works."
     ),
-    later("The page goes on by itself once it is connected."),
+    later("The page continues by itself once it is connected."),
 )
 NO_SCRIPT = later(
     "This page needs JavaScript. Allow it for this address in your browser, or ask the people "

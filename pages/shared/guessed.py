@@ -19,10 +19,10 @@ ABOUT = later("Guessed by frequency")
 _PERCENT = later("% guessed by frequency")
 _SOME = later("% by frequency, if known")
 HELP = later(
-    "Guessed by frequency: by someone who knows the method, its ε and how common words are, and "
-    "who sees one word at a time. Content words are all but function words such as “the” and "
-    "“of”. A near word is one of the nine nearest. Before anything is released, {word} and {near} "
-    "of 100 are guessed."
+    "Guessed by frequency: by someone who knows the method, its ε and how common words are, "
+    "and who sees one word at a time. Content words are all except function words such as "
+    "“the” and “of”. A near word is one of the nine nearest. Before any release, {word} and "
+    "{near} of 100 are guessed."
 )
 _NEARLY_ALL = 0.99
 _SIGN = "≥\u00a0"

@@ -17,7 +17,7 @@ NOISES = ("adept", "adept-l1", "laplace", "l2-laplace")
 def choose_latent_epsilon(there: tuple[float, ...], field: str) -> float:
     """Draw the choice of the claimed ε."""
     return steps(
-        say("ε that is claimed"),
+        say("Claimed ε"),
         there,
         there[len(there) // 2],
         field,
@@ -69,8 +69,8 @@ def latent_rewrites() -> None:
                 )
     note(
         say(
-            "The network is small (32 coordinates): what is lost without noise is the network's "
-            "doing, the rest is the noise's. One draw of each noise serves every ε."
+            "The network is small (32 coordinates): losses without noise are due to the "
+            "network, the rest to the noise. One draw of each noise serves every ε."
         )
     )
 

@@ -92,4 +92,4 @@ def provenance(origin: str) -> None:
 def note_english() -> None:
     """Note what stays in English on a page in another language."""
     if language() != ENGLISH:
-        note(say("Findings, promises and proofs are in English, as they are computed."))
+        note(say("Findings, guarantees and proofs are in English, as they are computed."))

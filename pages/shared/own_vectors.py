@@ -55,7 +55,7 @@ def own_lexicon() -> Lexicon | None:
 
 def choose_own() -> None:
     """Draw the upload and the results of the checks."""
-    with st.popover(say("Vectors of your own"), icon=":material/upload_file:", width="stretch"):
+    with st.popover(say("Your own vectors"), icon=":material/upload_file:", width="stretch"):
         file = st.file_uploader(
             say("A file of word vectors"),
             type=["txt", "vec", "bin"],
@@ -73,15 +73,15 @@ def choose_own() -> None:
             format_func=lambda code: say(LANGUAGES[code].name if code in LANGUAGES else _OF_NONE),
             key="own_vectors_language",
             help=say(
-                "It says how words are found whatever their capitals, how contractions are split, "
-                "and which function words there are: none in Turkish, and none in a language that "
-                "is not in the list. Frequencies, context and kinds of words are of English alone."
+                "Determines capital letters, contractions and function words; there are none "
+                "of the latter for Turkish or for languages not in the list. Word frequencies, "
+                "context and kinds exist for English only."
             ),
         )
         note(
             say(
-                "Words and vectors must be public: what they tell is not protected. They stay "
-                "in this session's memory, are written nowhere, and are forgotten with it."
+                "Words and vectors must be public: they are not protected. They stay in this "
+                "session's memory, are never written to disk, and are forgotten with it."
             )
         )
         brought: _Brought | None = st.session_state.get(_OWN)
@@ -117,7 +117,7 @@ def _checked(brought: _Brought) -> None:
         )
     )
     if caution := lexicon_caution(words):
-        st.warning(say("**Texts will not fit these words.**"), icon=":material/warning:")
+        st.warning(say("**Texts will not match these words.**"), icon=":material/warning:")
         st.text(caution)
     st.button(
         say("Forget these vectors"),

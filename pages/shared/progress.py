@@ -99,7 +99,7 @@ class Reporter:
                         say("Stop this computation"),
                         key=self._stop,
                         icon=":material/stop_circle:",
-                        help=say("Ends this computation; what was known before stays."),
+                        help=say("Ends this computation and keeps earlier results."),
                     )
                 self._bar = st.empty()
             self._turn = take_turn(self._bar)

@@ -32,7 +32,7 @@ def promise(mechanism: Mechanism, epsilon: float) -> str:
     text = promised_epsilon(mechanism, epsilon)
     if permitted is None:
         return text
-    return say("{text} · would permit {permitted}", text=text, permitted=of_100_at_most(permitted))
+    return say("{text} · would allow {permitted}", text=text, permitted=of_100_at_most(permitted))
 
 
 def promised_epsilon(mechanism: Mechanism, epsilon: float) -> str:

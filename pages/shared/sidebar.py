@@ -117,8 +117,8 @@ def sidebar() -> Choices:
             [str(option) for option in UnknownWordPolicy],
             "unknown",
             say(
-                "Names, numbers and addresses are often not in the vocabulary. Then they are "
-                "never passed through, because that would publish them. One that is in the "
+                "Names, numbers and addresses are often not in the vocabulary. They are never "
+                "passed through, because that would publish them. One that is in the "
                 "vocabulary, such as 14 or london, is replaced like any other word, and may "
                 "come out."
             ),
@@ -129,8 +129,8 @@ def sidebar() -> Choices:
             key="stop",
             bind="query-params",
             help=say(
-                "Words such as 'the' and 'of' stay, which reads better. It releases them: their "
-                "presence and position are then not protected."
+                "Keeps words such as 'the' and 'of', which reads better but releases them: "
+                "their presence and position are not protected."
             ),
         )
         case = pick(
@@ -169,8 +169,8 @@ def choose_lexicon() -> str:
             [*(lexicon_names() or ["default"]), *brought],
             "lexicon",
             say(
-                "The words that can come out, and the vectors that say how far apart they are. "
-                "Bring your own below for this session, or add them with `python -m dpcore "
+                "The words that can come out, and the vectors that define their distances. "
+                "Upload your own below for this session, or add them with `python -m dpcore "
                 "lexicon add`."
             ),
         )

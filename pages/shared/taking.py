@@ -127,8 +127,8 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
         if takeaway.typed and takeaway.address is None:
             note(
                 say(
-                    "What you typed is not in the link: anyone who opens it sees what a fresh "
-                    "visit begins with in its place."
+                    "Your text is not in the link: anyone who opens it sees the example of a "
+                    "fresh visit instead."
                 )
             )
         if takeaway.drawing or takeaway.figure or takeaway.tables:
@@ -168,8 +168,8 @@ def _with_text() -> bool:
         say("Put my text into the link"),
         key="link_text",
         help=say(
-            "Off: the link opens with the example that is chosen above. On: anyone who gets the "
-            "link, and every server and history that it passes, can read your text."
+            "Off: the link opens with the example chosen above. On: anyone with the link, and "
+            "every server and history that it passes, can read your text."
         ),
     )
     if asked:
@@ -244,7 +244,7 @@ def made_view(experiment: Recorded) -> None:
         note(
             say(
                 "Recorded with version {version}; this is {present}, whose draws under the "
-                "same seeds may differ: its numbers then agree within their noise.",
+                "same seeds may differ: the numbers then agree within their noise.",
                 version=version,
                 present=dpcore.__version__,
             )

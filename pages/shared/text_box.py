@@ -116,15 +116,15 @@ def choose_draw() -> tuple[int, int]:
         0,
         _DRAW,
         say(
-            "Which draw of this seed is shown. The same seed and draw show the same words to "
-            "everybody."
+            "The draw of this seed to show. The same seed and draw show the same words to everyone."
         ),
         width=130,
     )
     seed = choose_seed(
         say(
-            "The start of the random numbers. It is part of the link, so a class that opens one "
-            "link sees one draw. For looking only: a release takes an unpredictable seed."
+            "Starting point of the random numbers. It is part of the link, so everyone who "
+            "opens the link sees the same draw. For looking only: a release uses an "
+            "unpredictable seed."
         )
     )
     return seed, number

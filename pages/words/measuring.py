@@ -70,7 +70,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
         st.warning(say("Stopped: not every ε is measured."), icon=":material/stop_circle:")
         note(say("Incomplete: {names}.", names=names))
         st.button(
-            say("Go on measuring"),
+            say("Continue measuring"),
             key="go_on_pair",
             icon=":material/play_circle:",
             on_click=_go_on,
@@ -80,7 +80,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
     # All mechanisms advance together, so that a stop leaves part of each.
     waiting.sort(key=lambda item: (item[1] + 1) / bench.parts(item[0]))
     st.button(
-        say("Stop and show what is there"),
+        say("Stop and show results so far"),
         key="stop_pair",
         icon=":material/stop_circle:",
         on_click=_stop,

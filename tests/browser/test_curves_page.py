@@ -185,11 +185,11 @@ def test_a_long_measurement_can_be_stopped_and_keeps_what_is_there(
         f"{app_url}/curves?curve_metric=tem&curve_log=&curve_local=trlaplace&sample=100&runs=50"
     )
     expect(page.get_by_text("s left")).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Stop and show what is there").click()
+    page.get_by_role("button", name="Stop and show results so far").click()
     expect(page.get_by_text("Stopped: not all words are measured.")).to_be_visible(timeout=30_000)
     wait_idle(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.get_by_role("button", name="Go on measuring")).to_be_visible()
+    expect(page.get_by_role("button", name="Continue measuring")).to_be_visible()
     assert not watch.page_errors
 
 

@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def send(page: Page, file: Path) -> None:
-    page.get_by_role("button", name="Vectors of your own").click()
+    page.get_by_role("button", name="Your own vectors").click()
     page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
 
 
@@ -39,7 +39,7 @@ def test_they_are_checked_used_and_forgotten(app_url: str, page: Page, file: Pat
     page.get_by_role("link", name="Rewrite", exact=True).first.click()
     wait_idle(page)
     expect(page.get_by_text("Lexicon yours: 46 words, 6 dimensions")).to_be_visible()
-    page.get_by_role("button", name="Vectors of your own").click()
+    page.get_by_role("button", name="Your own vectors").click()
     page.get_by_role("button", name="Forget these vectors").click()
     wait_idle(page)
     expect(page.get_by_text("Lexicon yours")).to_have_count(0)

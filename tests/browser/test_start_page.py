@@ -118,8 +118,8 @@ def test_two_claims_after_one_another_and_a_step_of_the_lesson(
         assert key in parse_qs(urlsplit(page.url).query)["claim"][0]
         page.get_by_role("link", name="Start", exact=True).click()
         sentence(page)
-    page.get_by_role("link", name="7. A promise can be false").click()
-    expect(page.get_by_role("heading", name="7. A promise can be false")).to_be_visible(
+    page.get_by_role("link", name="7. A guarantee can be false").click()
+    expect(page.get_by_role("heading", name="7. A guarantee can be false")).to_be_visible(
         timeout=WAIT_MS
     )
     assert not watch.page_errors

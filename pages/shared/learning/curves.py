@@ -88,11 +88,10 @@ def curves_view(evidence: Evidence) -> None:
             "use_compare",
             required=True,
             help=say(
-                "nominal: each mechanism over its own ε, those whose ε means the same together. "
-                "equal: all in one figure, over what their text gives away: how many words "
-                "stay, how many are guessed, how well an attacker finds out which texts were "
-                "used; or over the largest privacy loss between two words, as far as a bound on "
-                "it is proved."
+                "nominal: each mechanism over its own ε, in one figure per meaning of ε. "
+                "equal: all in one figure, over a measure of leakage: words that stay, words "
+                "guessed, success of membership inference, or the largest proved privacy loss "
+                "between two words."
             ),
         )
         names = choose_some(
@@ -101,8 +100,8 @@ def curves_view(evidence: Evidence) -> None:
             "use_drawn",
             [name for name in _FIRST if name in there][:2],
             help=say(
-                "Accuracy of the classifier, success of the attacker who asks whether a text "
-                "was used, words that stay, and likeness of the rewritten text."
+                "Accuracy of the classifier, success of membership inference, words that stay, "
+                "and similarity of the rewritten text."
             ),
         )
     if not names:
@@ -116,12 +115,7 @@ def curves_view(evidence: Evidence) -> None:
 
 def _baseline_alone(evidence: Evidence) -> None:
     """Report the result of the first part of a run."""
-    note(
-        say(
-            "There is no curve yet: a run begins with the texts as they were written. What is "
-            "known of them so far:"
-        )
-    )
+    note(say("There is no curve yet: a run begins with the original texts. Results so far:"))
     lines = [
         f"{say(TITLES[name])}, {say(line.name)}: {numeral(number(line.value))}"
         for name in ("accuracy", "auc")
@@ -208,7 +202,7 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
             table, figure, caption = evidence.once((by, name), _over(evidence, by, name))
             with column:
                 if figure is None or caption is None:
-                    note(say("Nothing is known of any mechanism on this axis."))
+                    note(say("No mechanism has a measurement on this axis."))
                 else:
                     show_figure(figure, caption, table, f"{evidence.name}_{name}_by_{by}")
     if by == LOSS:
@@ -219,14 +213,14 @@ def _equal(evidence: Evidence, by: str, names: list[str]) -> None:
             st.text(known)
         note(
             say(
-                "A bound on the loss between any two words, in nats: one output changes the "
-                "odds between them at most e^loss-fold. It is proved, or computed over all "
-                "pairs of words; for metric privacy it is taken at the distance of the two "
-                "words that are farthest apart, and is smaller for nearer ones."
+                "A bound on the privacy loss between any two words, in nats: one output "
+                "changes the odds between them by a factor of at most e^loss. It is proved, or "
+                "computed over all pairs of words; for metric privacy it applies to the two "
+                "most distant words and is smaller for nearer ones."
             )
         )
     else:
-        note(say("Equal here is not equal privacy in every respect: the promises still differ."))
+        note(say("Equal here is not equal privacy in every respect: the guarantees still differ."))
 
 
 def _over(
@@ -279,12 +273,14 @@ def solve_view(evidence: Evidence) -> None:
         key="use_within",
         bind="query-params",
         width=330,
-        help=say("Of the accuracy without privacy, with the same classifier on clean text."),
+        help=say(
+            "Relative to the accuracy without privacy, with the same classifier on clean text."
+        ),
     )
     try:
         answers = solve_margin(evidence.table, points / 100, **evidence.where("accuracy"))
     except DpcoreError as error:
-        refuse(say("There is no answer from these trials."), error)
+        refuse(say("These trials give no answer."), error)
         return
     reference = next(iter(evidence.lines("accuracy")))
     st.markdown(
@@ -309,11 +305,11 @@ def solve_view(evidence: Evidence) -> None:
     )
     note(
         say(
-            "From this ε on, up to the largest that was measured, the mean loss of accuracy is "
-            "within the margin. The interval is where both ends of the loss's 95 % interval "
-            "(over trials, each compared with its own baseline) come within the margin. Read on "
-            "a straight line in ln ε between measured values. **The ε of two mechanisms are not "
-            "one quantity.**"
+            "From this ε up to the largest measured one, the mean loss of accuracy is within "
+            "the margin. The interval is where the two ends of the loss's 95 % interval (over "
+            "trials, each compared with its own baseline) come within the margin. Interpolated "
+            "linearly in ln ε between measurements. **The ε of two mechanisms are not the same "
+            "quantity.**"
         )
     )
 
@@ -353,7 +349,7 @@ def frontier_view(evidence: Evidence) -> None:
         ("frontier", private, useful), lambda: _marks(evidence, private, useful)
     )
     if figure is None or caption is None:
-        note(say("Nothing is known of any mechanism on these axes."))
+        note(say("No mechanism has a measurement on these axes."))
         return
     show_figure(figure, caption, points, f"{evidence.name}_frontier_{private}_{useful}")
     if private == LOSS:
@@ -364,7 +360,7 @@ def frontier_view(evidence: Evidence) -> None:
     note(
         say(
             "Marks are means over {trials}; two marks that differ by less than their intervals "
-            "(see the curves) may change places in another experiment.",
+            "(see the curves) may swap places in another experiment.",
             trials=trials,
         )
     )

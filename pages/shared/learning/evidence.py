@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TESTED = {PRIVATE: later("private text"), CLEAN: later("clean text")}
-ATTACKERS = {"public": later("all that is public"), "paper": later("as Carvalho et al. 2021 write")}
+ATTACKERS = {"public": later("everything public"), "paper": later("as Carvalho et al. 2021 write")}
 _VARIANTS = {"public": STRONGER, "paper": AS_WRITTEN}
 _OF_CLASSIFIER = {"accuracy", "auc", "tpr", "roc"}
 _OF_ATTACKER = {"auc", "tpr", "roc"}
@@ -185,15 +185,14 @@ def choose_part(name: str, rows: Rows) -> Evidence:
     """
     there = rows.once("options", lambda: _options(rows.table))
     with st.container(horizontal=True):
-        labels = _choice(say("Labels"), there.labels, "labels", say("What the classifier learns."))
+        labels = _choice(say("Labels"), there.labels, "labels", say("The classifier's task."))
         lexicon = _choice(
             say("Words and vectors"),
             there.lexicons,
             "vectors",
             say(
-                "Whose vectors the mechanism and the classifier use: those of the papers "
-                "(GloVe), ours (bundled), or random ones, which know nothing of what a word "
-                "means."
+                "The vectors that mechanism and classifier use: the papers' (GloVe), ours "
+                "(bundled), or random ones, which carry no meaning."
             ),
         )
         kinds = [f"{name}: {say(LEARNERS[learner_of(name).kind])}" for name in there.trained]
@@ -204,8 +203,8 @@ def choose_part(name: str, rows: Rows) -> Evidence:
             there.tested,
             "tested",
             say(
-                "Private text: what people send arrives rewritten, as in training. Clean text: "
-                "a model that was trained on private text is used on ordinary text."
+                "Private text: incoming texts are rewritten, as in training. Clean text: a "
+                "model trained on private text is used on ordinary text."
             ),
             TESTED,
         )
@@ -214,10 +213,10 @@ def choose_part(name: str, rows: Rows) -> Evidence:
             there.attackers,
             "attacker",
             say(
-                "Who asks whether a text was used in training. All that is public: knows the "
-                "label and trains the shadow model on text that the same mechanism rewrote. As "
-                "the paper writes: sees the model's outputs alone, with a shadow model of clean "
-                "text."
+                "The attacker who asks whether a text was used in training. Everything public: "
+                "knows the label and trains the shadow model on text rewritten by the same "
+                "mechanism. As the paper writes: sees only the model's outputs, with a shadow "
+                "model of clean text."
             ),
             ATTACKERS,
         )
@@ -247,7 +246,7 @@ def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
             say("Mechanism of the examples"),
             labels,
             "use_example",
-            say("Under which the texts were rewritten."),
+            say("The mechanism that rewrote the texts."),
             width=260,
         )
         values = sorted({each["epsilon"] for each in examples if each["label"] == label})
@@ -259,14 +258,15 @@ def show_examples(examples: Sequence[Mapping[str, Any]]) -> None:
                 value=values[len(values) // 2],
                 format_func=lambda value: numeral(f"{value:.4g}"),
                 key=f"use_example_{label}_{len(values)}",
-                help=say("To the left stronger privacy. Only values of ε with such a text."),
+                help=say("Left: stronger privacy. Only values of ε with such a text."),
             )
     note(
         say(
-            "What privacy costs, in single texts of the first trial: a classifier that learned "
-            "from clean text classifies the original correctly; one that learned from private text "
-            "classifies the private form wrongly. No others are shown, not those either that only "
-            "the second classifies correctly; and of each mechanism and ε only the first few."
+            "The cost of privacy in single texts of the first trial: a classifier trained on "
+            "clean text classifies the original correctly; one trained on private text "
+            "classifies the private form wrongly. Only such texts are shown, the first few for "
+            "each mechanism and ε; texts that only the second classifies correctly are not "
+            "shown."
         )
     )
     for example in examples:
@@ -285,7 +285,7 @@ def _example(example: Mapping[str, Any]) -> None:
         with right:
             st.markdown(say("**Private**"))
             st.text(example["private"])
-            st.text(say("Read as: {label}", label=example["guessed"]))
+            st.text(say("Classified as: {label}", label=example["guessed"]))
 
 
 # Membership inference: can an attacker tell which texts a model was trained on?
@@ -301,14 +301,14 @@ def membership_view(evidence: Evidence) -> None:
     rows = evidence.once("roc", lambda: chosen(evidence.table, "roc", **evidence.where("roc")))
     curves = [name for name in dict.fromkeys(rows["label"]) if name != "baseline"]
     if not curves:
-        note(say("There is no ROC curve of an inference of membership here, or not yet."))
+        note(say("There is no ROC curve of membership inference here, or not yet."))
         return
     with st.container(horizontal=True):
         label = pick(
             say("Mechanism"),
             curves,
             "use_roc",
-            say("Whose private text the attacked model was trained on."),
+            say("The mechanism that made the attacked model's training texts private."),
             width=230,
         )
         values = sorted(set(rows.loc[rows["label"] == label, "epsilon"].dropna()))
@@ -320,7 +320,7 @@ def membership_view(evidence: Evidence) -> None:
             format_func=lambda value: numeral(f"{value:.4g}"),
             key=f"use_roc_{label}",
             help=say(
-                "The privacy parameter, as far as it was measured; up to {most} at a time.",
+                "Measured values of the privacy parameter; up to {most} at a time.",
                 most=_MOST,
             ),
         )
@@ -334,9 +334,9 @@ def membership_view(evidence: Evidence) -> None:
     show_figure(roc_figure(table), caption, table, f"{evidence.name}_roc")
     note(
         say(
-            "Both axes are logarithmic, because an accusation can afford few false positives. "
-            "On the dotted line the attacker guesses. The band is the 95 % interval of the mean "
-            "over trials, at each false-positive rate by itself."
+            "Both axes are logarithmic because an accusation can afford few false positives. "
+            "Dotted line: random guessing. Band: pointwise 95 % interval of the mean over "
+            "trials."
         )
     )
     st.text(_resolution(outside, evidence.trials))
@@ -349,9 +349,9 @@ def _resolution(outside: int, trials: int) -> str:
         say("In the one trial") if trials == 1 else say("In each of {trials} trials", trials=trials)
     )
     return say(
-        "{each} about {outside:,} texts were used and as many were not, so nothing is seen "
-        "below a false-positive rate of 1/{outside:,} = {rate:.2g}: there the curves are "
-        "straight lines to 0.",
+        "{each} about {outside:,} texts were used and as many were not, so there is no "
+        "information below a false-positive rate of 1/{outside:,} = {rate:.2g}: there the "
+        "curves are straight lines to 0.",
         each=each,
         outside=outside,
         rate=1 / outside,
@@ -383,16 +383,15 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     if empty:
         allowed.append(
             say(
-                "at ε = {epsilons} an attacker who is practically always right: it rules out "
-                "nothing",
+                "at ε = {epsilons} an attacker who is nearly always right: it rules nothing out",
                 epsilons=", ".join(empty),
             )
         )
     st.text(
         say(
-            "What {label} promises of one word allows, for a whole text of {words} words in "
-            "place of another of as many, {allowed}. That less is given away here is measured, "
-            "not promised.",
+            "For a whole text of {words} words in place of another of equal length, the "
+            "guarantee of {label} for one word allows {allowed}. The smaller leakage here is "
+            "measured, not guaranteed.",
             label=label,
             words=words,
             allowed="; ".join(allowed),

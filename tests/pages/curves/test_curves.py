@@ -98,6 +98,6 @@ def test_a_stop_keeps_what_is_there_and_goes_on(opened: Callable[..., AppTest]) 
     assert "Stopped" in test.warning[0].value
     assert any("tem: 14 of 20 words" in element.value for element in test.markdown)
     assert test.dataframe[0].value["of"].tolist() == ["mean of 14", "median", "worst"]
-    next(button for button in test.button if button.label == "Go on measuring").click().run()
+    next(button for button in test.button if button.label == "Continue measuring").click().run()
     assert not test.warning
     assert test.dataframe[0].value.equals(whole)

@@ -80,12 +80,12 @@ def test_the_whole_lesson_can_be_walked() -> None:
 @pytest.mark.slow
 def test_the_first_guess_counts() -> None:
     test = guess(opened(step="odds"), "odds", right=False)
-    assert "Not so." in shown_text(test)
+    assert "Not quite." in shown_text(test)
     assert test.radio(key=f"{GUESS}odds").disabled
     assert not [button for button in test.button if button.key == "lesson_check_odds"]
     test = test.button(key="lesson_forward").click().run()
     test = test.button(key="lesson_back").click().run()
-    assert "Not so." in shown_text(test)
+    assert "Not quite." in shown_text(test)
 
 
 @pytest.mark.parametrize(("step", "asked"), [("price", "type a number"), ("crowd", "choose an")])
@@ -152,8 +152,8 @@ def test_other_pages_explain_themselves_when_asked(page: str) -> None:
 def test_the_promise_of_odds_is_about_one_output_of_one_word() -> None:
     """TEM's worst output of one draw keeps the bound; the same output twice does not."""
     story = step("odds").story
-    assert "a promise about one output of one word" in story
-    assert "they multiply" in story
+    assert "covers one output of one word" in story
+    assert "the factors multiply" in story
     assert "whatever else" not in story
     lexicon = load()
     pair = lexicon.indices(ODDS_WORDS)

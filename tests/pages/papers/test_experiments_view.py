@@ -184,7 +184,7 @@ def test_the_attacker_is_drawn_on_logarithmic_axes() -> None:
     (figure,) = figures(test)
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
     assert "in 100 texts that were not used" in shown_text(test)
-    assert "nothing is seen below a false-positive rate" in shown_text(test)
+    assert "no information below a false-positive rate" in shown_text(test)
 
 
 def test_examples_of_a_record_are_those_of_the_chosen_classifier(
@@ -204,7 +204,7 @@ def test_examples_of_a_record_are_those_of_the_chosen_classifier(
     )
     shown = shown_text(test)
     assert "![x](http://a.b) Its label: good" in shown
-    assert "a *b* Read as: bad" in shown
+    assert "a *b* Classified as: bad" in shown
     assert "of another classifier" not in shown
     assert [text.value for text in test.text if text.value == texts["original"]]
 

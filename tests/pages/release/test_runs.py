@@ -54,7 +54,7 @@ def test_a_run_is_started_watched_and_shown(
     assert "Teaching corpus: sentiment: 100 texts, 2 trials, classifier averaged" in shown
     assert len(figures(test)) == 2
     test.session_state["use_view"] = "Examples"
-    assert "Read as: " in shown_text(test.run())
+    assert "Classified as: " in shown_text(test.run())
     test.session_state["use_view"] = "Solve for ε"
     assert "madlib: " in shown_text(test.run())
     commands = next(code.value for code in taken(test).code if "utility" in code.value).split("\n")

@@ -62,7 +62,7 @@ def test_words_that_no_text_holds_are_told(before: str) -> None:
     test.session_state["own_vectors"] = sent(before=before)
     test.run()
     told = [warning.value for warning in test.warning]
-    assert any("Texts will not fit these words." in text for text in told) == bool(before)
+    assert any("Texts will not match these words." in text for text in told) == bool(before)
 
 
 @pytest.mark.slow
