@@ -88,7 +88,7 @@ def chosen_place(bench: Bench) -> int:
         st.session_state[_PLACE] = next(same, st.session_state[_PLACE])
         st.session_state[_FOLLOWED] = word
     place = min(int(st.session_state[_PLACE]), last)
-    link.write(_PLACE, str(place), str(first))
+    link.write(_PLACE, str(place), str(first), named=False)
     return place
 
 

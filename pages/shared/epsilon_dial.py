@@ -135,7 +135,20 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
             wanted = math.exp(float(linked)) if group.logarithm else float(linked)
         except (ValueError, OverflowError):
             return steps[usual]
-        return steps[_nearest(steps, wanted)] if 0 < wanted < math.inf else steps[usual]
+        if not 0 < wanted < math.inf:
+            return steps[usual]
+        nearest = steps[_nearest(steps, wanted)]
+        if not math.isclose(nearest, wanted, rel_tol=1e-2):
+            st.toast(
+                say(
+                    "The link asks for {unit} = {wanted}; the dial's nearest step is {nearest}.",
+                    unit="ln ε" if group.logarithm else "ε",
+                    wanted=numeral(f"{float(linked):.3g}"),
+                    nearest=numeral(group.label(nearest)),
+                ),
+                icon=":material/info:",
+            )
+        return nearest
     left = st.session_state.get(key)
     if left is None:
         return steps[usual]

@@ -104,6 +104,7 @@ def open_frame() -> st.Page:
         st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
     _mend_link()  # reruns this page, which is known only now
     _take_along(page.url_path)
+    link.begin_settings()
     folded = any(each.folded and say(each.title) == page.title for each in CONTENTS)
     st.set_page_config(
         page_title=f"{page.title} – {NAME}",

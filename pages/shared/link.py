@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state.query_params import _coerce_value_for_query_url
 
 from dpcore.limits import MAX_SEED
 from pages.shared import link
@@ -30,11 +31,19 @@ def read_whole(name: str, low: int, high: int, default: int) -> int:
     return value if low <= value <= high else default
 
 
-def write(name: str, value: str, default: str) -> None:
+def write(name: str, value: str, default: str, *, named: bool = True) -> None:
     """Put a value into the address, or remove it if it is the default.
 
     A link that states the default explicitly matches the view and stays as it is.
+
+    Args:
+        name: name of the setting.
+        value: its present value.
+        default: its value on a new visit.
+        named: False if the default follows from a text, so that a link must not name it.
     """
+    if named:
+        st.session_state.setdefault(_WRITTEN, {})[name] = value
     if st.query_params.get(name) == value:
         return
     put({name: [value] if value != default else []})
@@ -67,18 +76,54 @@ def put(wanted: Mapping[str, Iterable[str]]) -> None:
         address._send_query_param_msg()
 
 
+_WRITTEN = "link_written"
+_AIDS = frozenset({"explain", "large"})
+"""Reading aids: settings of a reader, not of a view."""
+
+
+def begin_settings() -> None:
+    """Forget the settings of the page before."""
+    st.session_state[_WRITTEN] = {}
+
+
+def _settings() -> dict[str, list[str]]:
+    """Return all settings of the view, by their names in the address.
+
+    The address leaves defaults out; a link that is kept names them, so that it shows the same view
+    when a default changes.
+    """
+    given = {name: st.query_params.get_all(name) for name in st.query_params}
+    usual = {name: [value] for name, value in st.session_state.get(_WRITTEN, {}).items()}
+    context = get_script_run_ctx()
+    if context is not None:
+        with context.session_state.query_params() as address:
+            state = context.session_state._state
+            known = state._new_widget_state.widget_metadata
+            for name, binding in address._bindings_by_param.items():
+                if binding.widget_id not in known or binding.widget_id not in state:
+                    continue
+                field = known[binding.widget_id]
+                value = field.serializer(state[binding.widget_id])
+                if value is not None and value != []:
+                    shown = _coerce_value_for_query_url(value, field.value_type)
+                    usual[name] = [shown] if isinstance(shown, str) else shown
+    usual = {name: values for name, values in usual.items() if any(values)}
+    return {name: values for name, values in usual.items() if name not in _AIDS} | given
+
+
 def permalink(text: str | None = None, field: str = "text") -> str:
-    """Return the link of the present view.
+    """Return the link of the present view, with all of its settings.
 
     Args:
         text: the typed text, to be part of the link; None leaves it out.
         field: name of the text in the link.
     """
+    left_out = {field} | ({"preset"} if text is not None else set())
     pairs = [
         (name, value)
-        for name in st.query_params
-        if name not in {field} | ({"preset"} if text is not None else set())
-        for value in st.query_params.get_all(name)
+        for name, values in _settings().items()
+        if name not in left_out
+        for value in values
     ]
     if text is not None:
         pairs.append((field, text))

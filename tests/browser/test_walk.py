@@ -84,3 +84,25 @@ def test_what_a_link_chose_is_there_on_the_very_next_page_and_in_its_link(
         re.compile("Anna"), timeout=WAIT_MS
     )
     assert not watch.page_errors
+
+
+@pytest.mark.parametrize("spoken", ["en", "de"])
+def test_a_link_that_is_kept_names_the_defaults_too(
+    app_url: str, new_page: NewPage, spoken: str
+) -> None:
+    """So it shows the same view when a default changes."""
+    page, watch = new_page()
+    open_page(page, f"{app_url}/tradeoff?lang={spoken}&draw=3")
+    page.locator(".st-key-taking summary").click()
+    line = page.locator(".st-key-taking [data-testid=stCode]").first
+    expect(line).to_contain_text("draw=3", timeout=60_000)
+    kept = line.inner_text()
+    settings = parse_qs(urlsplit(kept).query)
+    assert settings["learned"] == ["counts-word"]
+    assert settings["seed"] == ["2024"]
+    assert settings["part"] == ["Choose ε"]
+    assert not {"explain", "large"} & set(settings)  # reading aids
+    finding = page.locator(".board .finding").inner_text()
+    open_page(page, kept)
+    expect(page.locator(".board .finding")).to_have_text(finding, timeout=60_000)
+    assert not watch.page_errors

@@ -56,14 +56,14 @@ def test_the_whole_lesson_can_be_walked() -> None:
         test = guess(test, each.key, right=place % 2 == 0)
         shown = shown_text(test)
         assert computed(each.key).truth in shown
-        assert ("Right." in shown) == (place % 2 == 0)
+        assert ("Correct." in shown) == (place % 2 == 0)
         counted = score_shown(test)
-        assert counted == f"{place + 1} of {len(STEPS)} guesses made, {place // 2 + 1} right."
+        assert counted == f"{place + 1} of {len(STEPS)} guesses made, {place // 2 + 1} correct."
         if place < len(STEPS) - 1:
             test = test.button(key="lesson_forward").click().run()
     assert "lesson_forward" not in {each.key for each in test.button}
     shown = shown_text(test)
-    assert f"**{(len(STEPS) + 1) // 2} of {len(STEPS)} right**" in shown
+    assert f"**{(len(STEPS) + 1) // 2} of {len(STEPS)} correct**" in shown
     missed = [each.key for each in STEPS[1::2]]
     assert [
         str(each.key).removeprefix("lesson_again_")

@@ -102,7 +102,7 @@ def test_a_table_is_used_and_stays_out_of_link_and_command(
     assert f"--file ./own.csv {options}" in shown
     assert "text number" not in shown
     assert "own.csv" not in codes[0]  # the link
-    assert "What you typed is not in the link" in shown_text(test)
+    assert "Your text is not in the link" in shown_text(test)
     board = component(test, "offers")  # the baseline alone is known by now
     assert board["columns"][4].startswith("Accuracy (clean ")
 

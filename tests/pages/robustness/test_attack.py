@@ -83,7 +83,7 @@ def test_a_typed_text_is_attacked_and_stays_out_of_the_link(opened: Opened) -> N
     assert re.search(r"Read as negative with probability", shown_text(test))
     assert all("waiter" not in value for value in test.query_params.values())
     test.session_state["taking"] = True
-    assert "What you typed is not in the link" in shown_text(test.run())
+    assert "Your text is not in the link" in shown_text(test.run())
     test.text_area(key="text").set_value("").run()
     assert "This text cannot be used." in shown_text(test)
 

@@ -9,6 +9,7 @@ from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared.dial import GROUPS, Group, group_of
 from pages.shared.epsilon_dial import SHARE, UNRECORDED, default_epsilon
 from tests.mechanisms import lexicons
+from tests.pages.app import open_link
 
 
 def test_a_quarter_of_the_words_is_guessed_there() -> None:
@@ -29,3 +30,13 @@ def test_another_lexicon_has_no_record() -> None:
     mechanism = create("madlib", lexicons.cloud(30, 3))
     group = group_of(mechanism.meaning)
     assert default_epsilon(group, [mechanism]) == UNRECORDED[group.name]
+
+
+def test_a_link_to_an_epsilon_between_two_steps_says_which_is_taken() -> None:
+    open_link("words")  # a first visit runs again once all is loaded, and a message is of one run
+    said = {
+        given: [toast.value for toast in open_link("words", eps_metric=given).toast]
+        for given in ("15", "16", "none")
+    }
+    told = ["The link asks for ε = 15; the dial's nearest step is 16."]
+    assert said == {"15": told, "16": [], "none": []}

@@ -77,7 +77,7 @@ def test_a_word_of_a_typed_text_is_shown_but_not_in_the_link(
     assert "word" not in test.query_params
     assert "nurse" not in test.code[0].value
     assert "--word nurse" in test.code[1].value
-    assert "What you typed is not in the link" in shown_text(test)
+    assert "Your text is not in the link" in shown_text(test)
 
 
 def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> None:
