@@ -147,6 +147,7 @@ def shown(value: Number) -> str:
 
 LABORATORY = "wordprivacylab"
 """Key of this laboratory's entry, which has the current version."""
+_YEAR = 2026  # of this version
 
 _FILE = Path(__file__).parent / "sources.bib"
 _KEY = re.compile(r"@\w+\{([^,\s]+),")
@@ -161,6 +162,7 @@ def entries() -> dict[str, str]:
         f"@software{{{LABORATORY},\n"
         "  author = {{The Word Privacy Lab authors}},\n"
         "  title = {{Word Privacy Lab}},\n"
+        f"  year = {{{_YEAR}}},\n"
         f"  version = {{{dpcore.__version__}}},\n"
         "  license = {Apache-2.0}\n}"
     )
