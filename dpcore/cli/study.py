@@ -18,7 +18,7 @@ from dpcore.errors import ParameterError, StudyError
 from dpcore.jobs import executors
 from dpcore.learn.corpus import LabelledTexts
 from dpcore.lexicon.catalogue import DEFAULT_NAME, load
-from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS
+from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MIN_CLASS_TEXTS
 from dpcore.outwards import at_least
 from dpcore.papers.ours.equal_leakage import Compared, compare_mechanisms, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
@@ -258,7 +258,7 @@ def utility_command(options: Options) -> Answer:
             "here every process reads the lexicon by its name, with the language that it says: "
             "leave out --language, and name it to `lexicon add FILE --language CODE`"
         )
-    texts = _texts(options)
+    texts, rare = _texts(options)
     labelling = "uploaded" if options.file else options.labels
     mechanisms = build_mechanisms(options, options.mechanism)
     grids = epsilons_of_each(options.epsilon, mechanisms)
@@ -284,14 +284,19 @@ def utility_command(options: Options) -> Answer:
         "rows": rows,
     }
     heading = f"{len(texts):,} texts of {len(classes)} classes, {trials} trials"
+    if rare:
+        least = 2 * MIN_CLASS_TEXTS
+        heading += f"; left out: {rare:,} texts of classes with fewer than {least}"
     return Answer(result, [heading, *table(_TABLE, _means(tidy(rows)))])
 
 
-def _texts(options: Options) -> LabelledTexts:
+def _texts(options: Options) -> tuple[LabelledTexts, int]:
+    """Return the texts, and the number left out because their class is too small."""
     if options.file is None:
-        return shortened(teaching_texts(options.labels, options.texts))
+        return shortened(teaching_texts(options.labels, options.texts)), 0
     rows = read_rows(options.file, options, options.text_column, options.label_column)
-    return table_texts(rows, options.text_column, options.label_column, options.texts).texts
+    found = table_texts(rows, options.text_column, options.label_column, options.texts)
+    return found.texts, found.rare
 
 
 def _rows(live: Live, options: Options) -> list[Row]:

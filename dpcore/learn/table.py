@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -188,12 +189,14 @@ class UsableTexts:
         rows: number of rows of the table.
         incomplete: rows left out because text or label is empty.
         repeated: rows left out because the same text occurs above.
+        rare: rows left out because their class has too few texts to train and test on.
     """
 
     texts: LabelledTexts
     rows: int
     incomplete: int
     repeated: int
+    rare: int
 
 
 def labelled_pairs(table: Table, text: str, label: str) -> tuple[list[tuple[str, str]], int, int]:
@@ -221,6 +224,8 @@ def choose_columns(
 ) -> UsableTexts:
     """Return texts and labels of a table; of more than `most` texts a sample, stratified by class.
 
+    Texts of a class that is too small to train and test on are left out, and counted.
+
     Args:
         table: as read.
         text: name of the column of texts.
@@ -229,15 +234,16 @@ def choose_columns(
         rng: draws the sample.
 
     Raises:
-        CorpusError: a column is missing, or the labels do not allow training.
+        CorpusError: a column is missing, or fewer than two classes have texts enough to train and
+            test on.
     """
     kept, incomplete, repeated = labelled_pairs(table, text, label)
-    names = [name for _, name in kept]
-    _check_labels(names, len(table.rows))
-    texts = LabelledTexts.of([words for words, _ in kept], names)
+    classes = _classes([name for _, name in kept], len(table.rows))
+    used = [(words, name) for words, name in kept if name in classes]
+    texts = LabelledTexts.of([words for words, _ in used], [name for _, name in used])
     if len(texts) > most:
         texts = _sample(texts, most, rng)
-    return UsableTexts(texts, len(table.rows), incomplete, repeated)
+    return UsableTexts(texts, len(table.rows), incomplete, repeated, len(kept) - len(used))
 
 
 def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> LabelledTexts:
@@ -245,17 +251,17 @@ def _sample(texts: LabelledTexts, most: int, rng: np.random.Generator) -> Labell
     rows: list[int] = []
     for label in range(len(texts.classes)):
         places = rng.permutation(np.flatnonzero(texts.labels == label))
-        # A rare class keeps what `_check_labels` demands: half to train on, half to test on.
+        # A rare class keeps what `_classes` demands: half to train on, half to test on.
         wanted = max(2 * MIN_CLASS_TEXTS, round(most * places.size / len(texts)))
         rows += places[:wanted].tolist()
     return texts.part(rng.permutation(rows))
 
 
-def _check_labels(names: list[str], rows: int) -> None:
-    """Refuse labels that no classifier can be trained and tested on."""
-    # A column may hold a million labels: no more are counted than it takes to refuse them.
-    counts = {name: names.count(name) for name in list(dict.fromkeys(names))[: MAX_CLASSES + 1]}
-    if len(counts) > MAX_CLASSES:
+def _classes(names: list[str], rows: int) -> set[str]:
+    """Return the classes with enough texts to train and test on; refuse fewer than two of them."""
+    counts = Counter(names)
+    large = {name for name, count in counts.items() if count >= 2 * MIN_CLASS_TEXTS}
+    if len(large) > MAX_CLASSES or (len(counts) > MAX_CLASSES and len(large) < 2):
         raise CorpusError(
             f"the column of labels holds more than {MAX_CLASSES} different labels; choose the "
             "column that names the class of each text"
@@ -266,10 +272,11 @@ def _check_labels(names: list[str], rows: int) -> None:
             "a classifier needs at least two classes to tell apart, and the labels of the "
             f"{rows:,} rows have {len(counts)}{only}; choose another column of labels"
         )
-    rare = min(counts, key=lambda name: counts[name])
-    if counts[rare] < 2 * MIN_CLASS_TEXTS:
+    if len(large) < 2:
+        rare = min(counts, key=lambda name: counts[name])
         raise CorpusError(
-            f"every class needs at least {2 * MIN_CLASS_TEXTS} different texts, half of them to "
-            f"train on and half to test on; {rare[:_SHOWN]!r} has {counts[rare]:,} of "
-            f"{len(names):,}; add texts, or leave rare classes out"
+            f"each of two classes needs at least {2 * MIN_CLASS_TEXTS} different texts, half of "
+            f"them to train on and half to test on; {rare[:_SHOWN]!r} has {counts[rare]:,} of "
+            f"{len(names):,}; add texts, or choose another column of labels"
         )
+    return large

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore.errors import InputError
+from dpcore.limits import MAX_CLASSES
 from dpcore.tables.csv_files import is_formula
 
 FREE_TEXT, NAMES, CONTACTS, UNIQUE = "free text", "names", "addresses", "as many values as rows"
@@ -35,7 +36,7 @@ _CONTACT = re.compile(
 _NAME = re.compile(r"(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*\.?,?\s+){1,3}[^\W\d_a-zß-öø-ÿ][\w'’-]*\.?")
 _NAMED = re.compile(
     r"\b(?:(?:full|first|last|sur|user|family|given|nick)[\s_-]*names?|names?|e-?mails?|phones?|"
-    r"telephones?|address(?:es)?|streets?|authors?|patients?|customers?|ssn|iban|nachname|vorname|"
+    r"telephones?|address(?:es)?|streets?|authors?|patients?|customers?|clients?|employees?|ssn|iban|nachname|vorname|"
     r"adresse|telefon)\b",
     re.IGNORECASE,
 )
@@ -131,11 +132,13 @@ class _Column:
         if not filled:
             return
         various = distinct >= min(_DISTINCT * filled, _COUNTED)
+        # People who wrote several texts each: far fewer names than rows, yet more than categories.
+        many = various or distinct > MAX_CLASSES
         if self.texts >= max(1, _TEXT_SHARE * filled) and various:
             yield FREE_TEXT, self.texts
         if self.contacts >= max(1, _CONTACT_SHARE * filled):
             yield CONTACTS, self.contacts
-        if self.names >= max(1, _NAME_SHARE * filled) and various:
+        if self.names >= max(1, _NAME_SHARE * filled) and many:
             yield NAMES, self.names
         elif _NAMED.search(name) and self.numbers < filled:
             yield NAMES, 0

@@ -72,6 +72,18 @@ def test_anything_but_a_table_is_refused(data: bytes, message: str) -> None:
         read_table(data)
 
 
+def test_a_class_with_too_few_texts_is_left_out_and_counted() -> None:
+    texts = chosen([*GOOD, "a single text,odd", *(f"few {i},rare" for i in range(LEAST - 1))])
+    assert texts.texts.classes == ("no", "yes")
+    assert (len(texts.texts), texts.rare) == (2 * LEAST, LEAST)
+    assert chosen(GOOD).rare == 0
+    # As many classes as are allowed, and one text beside them.
+    full = [f"text {i},c{i % MAX_CLASSES}" for i in range(MAX_CLASSES * LEAST)]
+    assert len(chosen([*full, "a single text,odd"]).texts.classes) == MAX_CLASSES
+    with pytest.raises(CorpusError, match=f"more than {MAX_CLASSES} different labels"):
+        chosen([*full, *(f"more {i},odd" for i in range(LEAST))])
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

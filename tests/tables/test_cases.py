@@ -226,6 +226,13 @@ def test_a_kept_column_that_gives_people_away_takes_a_second_word(
     assert [row["note"] for row in read(out)] == [cell(i) for i in range(40)]
 
 
+def test_names_that_recur_are_still_names() -> None:
+    rows = "".join(f"w{i},Rosa Delgado{'x' * (i % 26)},{i % 2}\n" for i in range(100))
+    table = read_table(f"text,who,client\n{rows}".encode())
+    risks = tables.kept_risks(table, ("who", "client"))
+    assert [(risk.name, risk.kind, risk.count) for risk in risks] == [("who", "names", 100)]
+
+
 def test_formulas_are_neutralised_if_that_is_asked_for(tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text('text,note\n- w1,"=HYPERLINK(1)"\n=cmd,@SUM(1)\nw2,-5\n', encoding="utf-8")
