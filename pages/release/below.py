@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.live import Live
 from pages.release.board import Goal, Row, chosen_row, in_vocabulary, step_of
-from pages.release.copying import end_of, private_copy
+from pages.release.copying import end_of, preview, private_copy
 from pages.release.keeping import CopyChoices, choose_kept, say_author
 from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
@@ -69,22 +69,23 @@ def takeaway(
         None if epsilon is None else python_cell(source, mechanism, epsilon, lexicon),
         mechanism.cited,
         "\n".join(lines) or None,
-        _prints(run),
+        _prints(source, run),
         typed=source.own,
         tables=tables,
     )
 
 
-def _prints(run: Run | None) -> str:
-    """Describe the commands."""
-    if run is None:
-        return say(
-            "`privatize` writes the private copy of a file of any size, its record and its label."
-        )
-    return say(
-        "`privatize` writes the private copy of a file of any size, its record and its label; "
-        "`utility` prints the numbers of the run."
-    )
+def _prints(source: Source, run: Run | None) -> str:
+    """Describe the commands, and say where the file is that they read."""
+    sentences = [
+        say("Run it in the folder of your file.")
+        if source.own
+        else say("Save *Teaching as CSV* above first: the command reads that file."),
+        say("`privatize` writes the private copy of a file of any size, its record and its label."),
+    ]
+    if run is not None:
+        sentences.append(say("`utility` prints the numbers of the test."))
+    return " ".join(sentences)
 
 
 def privatize_line(
@@ -92,18 +93,20 @@ def privatize_line(
 ) -> str:
     """Return the command of the private copy; names of files and columns are quoted."""
     name = Path(source.name).name
-    # A packed file is read as it is; the copy is not packed.
-    stem = Path(name.removesuffix(".gz")).stem
+    # Names of our own for what is given away: that of the file may be private.
+    out = f"private{end_of(source)}"
+    if out == name:
+        out = f"copy.{out}"
     shape = source.table.written(line_breaks=keep.line_breaks, neutralise=keep.neutralise).shape
     # With "./": a name that begins with a dash would be read as an option.
-    words = [f"./{name}", "--out", f"./{stem}.private{end_of(source)}"]
+    words = [f"./{name}", "--out", f"./{out}"]
     words += [*shape.options(name), *_text_column(source), *mechanism_words(mechanism, epsilon)]
     words += [word for column in keep.columns for word in ("--keep", column)]
     if keep.risky:
         words.append("--keep-anyway")
     if lexicon != "default":
         words += ["--lexicon", lexicon]
-    return command_line("privatize", *words, "--label", f"./{stem}.label.html")
+    return command_line("privatize", *words, "--label", "./label.html")
 
 
 def _text_column(source: Source) -> list[str]:
@@ -219,19 +222,22 @@ def _below(scene: ReleaseScene) -> None:
     # Step and row are read here and not handed on: this fragment runs alone when the dial rests.
     row = chosen_row(rows)
     offer = row.offers[step]
-    st.header(say("The private copy"), anchor=False)
+    st.header(say("3 Preview and copy"), anchor=False)
     if source is None:
         inform(say("Choose another file: this one cannot be used."))
         return
     say_source(source, scene.words)
     keep = CopyChoices()
     if offer.epsilon is None:
+        measured = not source.own or (scene.run is not None and scene.run.rows is not None)
         st.text(
             say(
                 "{label}: {why}. Choose another row, or another goal.",
                 label=row.label,
                 why=say(offer.why),
             )
+            if scene.goal.quantity or measured
+            else say("This goal needs accuracy on your texts: start the test, or change the goal.")
         )
     else:
         st.text(
@@ -241,11 +247,12 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
+        before_and_after = st.container()
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
         say_author(source, row.mechanism, offer.epsilon, scene.words)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
-    st.header(say("Measured on these texts"), anchor=False)
+    st.header(say("Measure accuracy on these texts"), anchor=False)
     run = scene.run
     epsilons = {each.mechanism.short: each.offers[step].epsilon for each in rows}
     # The run measures the ε of the goal too, so that the table can say what it costs on this file.
@@ -267,6 +274,9 @@ def _below(scene: ReleaseScene) -> None:
             lambda: offers_at(rows, step),
         )
     )
+    if offer.epsilon is not None:
+        # Last, since it may take a second: nothing of the page waits for it.
+        preview(source, row.mechanism, offer.epsilon, keep, before_and_after)
 
 
 def say_source(source: Source, words: Lexicon) -> None:
@@ -285,6 +295,14 @@ def say_source(source: Source, words: Lexicon) -> None:
             count=count,
         )
     )
+    if 2 * known < count:
+        st.warning(
+            say(
+                "**Most words of this file are not in the vocabulary**, so most of the copy would "
+                "be random words. Choose a lexicon of its language in the sidebar."
+            ),
+            icon=":material/warning:",
+        )
 
 
 def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
@@ -311,42 +329,47 @@ def explain(source: Source, run: Run | None) -> None:
     """Draw an explanation of how the numbers of the table were computed."""
     note(
         say(
-            "**Content words guessed**: {explained} Recorded on the bundled lexicon; where the "
-            "best guess is no closed form, the best of several attackers is counted, and a better "
-            "one may guess more (“at least”). Between two measurements the log odds are straight "
-            "lines in ln ε. ε is rounded to the safe side, and all of the 95 % interval meets the "
-            "goal.",
+            "**Content words guessed**: {explained} Measured on the bundled lexicon. Where the "
+            "best guess has no closed form, the best of several attackers counts, and a better "
+            "one may guess more (“at least”). Between two measurements, log odds are interpolated "
+            "linearly in ln ε. ε is rounded to the safe side, and the whole 95 % interval meets "
+            "the goal.",
             explained=explained(),
         )
     )
     if not source.own:
         note(
             say(
-                "**Accuracy, and who was in it**: recorded on the teaching corpus, five trials "
-                "with fresh noise, a linear classifier that learns from private texts and reads "
-                "private texts. The attacker asks whether a text was among those learned from; "
-                "0.5 is a coin, and below it nothing is gained."
+                "**Accuracy, and who was in it**: measured on the teaching corpus, in five trials "
+                "with fresh noise, by a linear classifier that is trained and tested on private "
+                "texts. The attacker decides whether a text was in the training set; 0.5 is a coin "
+                "toss, and less is no gain."
             )
         )
     elif run is None:
         note(
-            say(
-                "**Accuracy, and who was in it**: not known of your file before a run on it, above."
-            )
+            say("**Accuracy, and who was in it**: unknown for your file until you start the test.")
         )
     else:
         note(
             say(
-                "**Accuracy, and who was in it**: of the run above, {seeds} trials, between two "
-                "measured ε on straight lines. 0.5 is a coin, and below it nothing is gained.",
+                "**Accuracy, and who was in it**: from the test above, in {seeds} trials, "
+                "interpolated linearly between two measured ε. 0.5 is a coin toss, and less is no "
+                "gain.",
                 seeds=run.live.seeds,
             )
         )
     note(
         say(
-            "**ε of two mechanisms are not one quantity**: per distance in some, between any "
-            "two words in others. What is guessed can be compared: the very word, and the word or "
-            "a near one. A response over neighbours hides the word and gives its neighbourhood "
-            "away, so look at both."
+            "**ε is not comparable between mechanisms**: it is per distance in some, and between "
+            "any two words in others. The shares of guessed words are comparable. Neighbour "
+            "response hides the word and reveals its neighbourhood, so look at both shares."
+        )
+    )
+    note(
+        say(
+            "**Preview**: drawn with fresh noise from the operating system that serves nothing "
+            "else. A mechanism or ε that you choose by looking at your texts depends on them, and "
+            "no ε counts that."
         )
     )

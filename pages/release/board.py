@@ -22,11 +22,13 @@ from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
+from dpcore.papers.ours.equal_leakage import task_curves
 from dpcore.papers.ours.offers import (
     COIN,
+    Clean,
     Offer,
     accuracy_offer,
+    clean_accuracy,
     guess_offer,
     run_curves,
     solved_for,
@@ -37,7 +39,6 @@ from dpcore.rewrite.documents import encode_all
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.study.recorded import Figures, MeanInterval
 from dpcore.study.utility import Solved
-from dpcore.study.utility_summary import baseline
 from pages.release.running import Run
 from pages.release.uploading import Source
 from pages.shared import link
@@ -56,6 +57,17 @@ _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.offers"
 _NARROW = 0.03
 """Relative width up to which an interval is hidden: interpolation is less accurate than that."""
+_GAP = later("not measured here")
+_UNMEASURED = later("Accuracy on your file is not measured yet: start the test below.")
+_UNLEARNABLE = later(
+    "This label cannot be learned from these texts: even without privacy a classifier is right on "
+    "{share}, and always guessing the largest class on {majority}. So accuracy cannot be compared."
+)
+_UNSURE = later(
+    "It is not certain that this label can be learned from these texts: without privacy a "
+    "classifier is right on {share}, and always guessing the largest class on {majority}. More "
+    "texts or trials would tell."
+)
 CHOSEN = "offer"
 """Field of the link: the chosen mechanism."""
 
@@ -90,7 +102,7 @@ def chosen_row(rows: Sequence[Row]) -> Row:
 
 
 def show_board(
-    rows: Sequence[Row], goal: Goal, step: int, without: float | None, choose: Callable[[str], None]
+    rows: Sequence[Row], goal: Goal, step: int, clean: Clean | None, choose: Callable[[str], None]
 ) -> None:
     """Draw the table.
 
@@ -98,7 +110,7 @@ def show_board(
         rows: at least one.
         goal: goal whose dial moves the table.
         step: current step of the dial.
-        without: accuracy on the original texts; None if unknown.
+        clean: accuracy on the original texts; None if unknown.
         choose: called with the short name of a mechanism when its row is clicked.
     """
     names = {row.mechanism.short for row in rows}
@@ -109,54 +121,65 @@ def show_board(
         if heard is not None and heard["key"] in names:
             choose(str(heard["key"]))
 
-    data = packet(rows, goal, without) | {"step": step, "chosen": chosen_row(rows).mechanism.short}
+    data = packet(rows, goal, clean) | {"step": step, "chosen": chosen_row(rows).mechanism.short}
     _component()(key="board", data=data, on_chosen_change=hear)
 
 
-def packet(rows: Sequence[Row], goal: Goal, without: float | None) -> dict[str, Any]:
+def packet(rows: Sequence[Row], goal: Goal, clean: Clean | None) -> dict[str, Any]:
     """Return the data of the component: every cell at every step, as words."""
-    accuracy = say("Accuracy")
-    if without is not None:
-        accuracy = say("Accuracy (clean {share})", share=percent(without))
+    offers = [offer for row in rows for offer in row.offers]
+    columns = [say("Mechanism"), say("ε that meets the goal"), say("Content words guessed")]
+    columns.append(say("Near ones"))
+    short = ["", "ε", say("Guessed"), say("Near")]
+    # A column of nothing but gaps would say as often as there are rows that it is empty.
+    learned = [
+        name
+        for name in _LEARNED
+        if any(getattr(offer, name) for offer in offers) or (name == "accuracy" and clean)
+    ]
+    if "accuracy" in learned:
+        short.append(say("Accuracy"))
+        columns.append(
+            short[-1]
+            if clean is None
+            else say("Accuracy (clean {share})", share=percent(clean.accuracy.mean))
+        )
+    if "auc" in learned:
+        columns.append(say("Who was in it? (AUC)"))
+        short.append(columns[-1])
     return {
         "group": goal.dial,
         "label": say("Mechanisms at the ε that meets the goal"),
-        "columns": [
-            say("Mechanism"),
-            say("ε that meets the goal"),
-            say("Content words guessed"),
-            say("Near ones"),
-            accuracy,
-            say("Who was in it? (AUC)"),
-        ],
-        "short": [
-            "",
-            "ε",
-            say("Guessed"),
-            say("Near"),
-            say("Accuracy"),
-            say("Who was in it? (AUC)"),
-        ],
+        "columns": columns,
+        "short": short,
         "rows": [
             {
                 "key": row.mechanism.short,
                 "name": row.label,
                 "colour": style_of(row.label).colour,
                 "glyph": style_of(row.label).glyph,
-                "steps": [_cells(row.mechanism, offer) for offer in row.offers],
+                "steps": [_cells(row.mechanism, offer, learned) for offer in row.offers],
             }
             for row in rows
         ],
         "findings": [
-            finding([(row.label, row.offers[number]) for row in rows], goal, without)
+            finding([(row.label, row.offers[number]) for row in rows], goal, clean)
             for number in range(len(goal.steps))
         ],
     }
 
 
-def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
+def _cells(mechanism: Mechanism, offer: Offer, learned: Sequence[str]) -> dict[str, Any]:
     if offer.epsilon is None:
-        return {"status": "", "refuted": False, "cells": [say(offer.why), "", "", "", ""]}
+        rest = [""] * (2 + len(learned))
+        return {"status": "", "refuted": False, "cells": [say(offer.why), *rest]}
+    cells = [
+        guessed_text(offer.guessed, offer.at_least),
+        guessed_text(offer.near, offer.at_least),
+        *(_LEARNED[name](getattr(offer, name)) for name in learned),
+    ]
+    gap = say(_GAP)
+    first = cells.index(gap) if gap in cells else len(cells)
     return {
         "status": badge(offer.status),
         # Marked in its row: a refuted promise may still have the best numbers.
@@ -164,10 +187,8 @@ def _cells(mechanism: Mechanism, offer: Offer) -> dict[str, Any]:
         "cells": [
             promised_epsilon(mechanism, offer.epsilon)
             + (f" ({say(offer.why)})" if offer.why else ""),
-            guessed_text(offer.guessed, offer.at_least),
-            guessed_text(offer.near, offer.at_least),
-            say("not measured here") if offer.accuracy is None else accuracy_text(offer.accuracy),
-            say("not measured here") if offer.auc is None else auc_text(offer.auc),
+            # Said once in a row; the other gaps are dashes.
+            *("–" if cell == gap and i > first else cell for i, cell in enumerate(cells)),
         ],
     }
 
@@ -180,7 +201,7 @@ def badge(status: Status | None) -> str:
 def guessed_text(reading: MeanInterval | None, at_least: bool) -> str:
     """Format a share of words that are guessed, with its interval if informative."""
     if reading is None:
-        return say("not measured here")
+        return say(_GAP)
     value = say("{share:.2g} of 100", share=100 * reading.mean)
     if at_least:
         # A lower bound, so it is rounded down.
@@ -196,8 +217,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def accuracy_text(reading: MeanInterval) -> str:
+def accuracy_text(reading: MeanInterval | None) -> str:
     """Format accuracy, with its interval if there is one."""
+    if reading is None:
+        return say(_GAP)
     # A single trial has no spread, and so no interval.
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
         return say("{value} (one trial)", value=percent(reading.mean))
@@ -205,10 +228,12 @@ def accuracy_text(reading: MeanInterval) -> str:
     return say("{value} ({low:.0f} to {high:.0f})", value=percent(reading.mean), **ends)
 
 
-def auc_text(reading: MeanInterval) -> str:
+def auc_text(reading: MeanInterval | None) -> str:
     """Describe how well an attacker recognises members; an AUC of a half or less is a coin toss."""
+    if reading is None:
+        return say(_GAP)
     if not reading.mean > COIN:
-        return say("{mean:.2f}: a coin, no gain", mean=reading.mean)
+        return say("{mean:.2f}: a coin toss", mean=reading.mean)
     if not (math.isfinite(reading.low) and math.isfinite(reading.high)):
         return say("{value} (one trial)", value=numeral(f"{reading.mean:.2f}"))
     ends = {"mean": reading.mean, "low": reading.low, "high": reading.high}
@@ -217,30 +242,48 @@ def auc_text(reading: MeanInterval) -> str:
     return say("{mean:.2f} ({low:.2f} to {high:.2f})", **ends)
 
 
-def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | None) -> str:
+_LEARNED: dict[str, Callable[[MeanInterval | None], str]] = {
+    "accuracy": accuracy_text,
+    "auc": auc_text,
+}
+"""Attributes of an offer that a run measures, and their text."""
+
+
+def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, clean: Clean | None) -> str:
     """Summarise the table at one step in a sentence."""
+    if clean is None and not goal.quantity:
+        return say(_UNMEASURED)
+    if clean is not None and not clean.learnable:
+        return say(
+            _UNSURE if clean.learnable is None else _UNLEARNABLE,
+            share=accuracy_text(clean.accuracy),
+            majority=percent(clean.majority),
+        )
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
     if not met:
-        return say("No mechanism of the table meets this goal: allow more, or choose others.")
+        return say(
+            "No mechanism in the table meets this goal: relax it, or choose others in the sidebar."
+        )
     if goal.quantity:
         known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
         if not known:
-            return say("Accuracy on your file is not measured yet: a run below does that.")
+            return say(_UNMEASURED)
         best, most = max(known, key=lambda pair: pair[1].mean)
         rest = [each for label, each in known if label != best]
         # Written so that NaN, the interval of a single trial, counts as alike.
         alike = any(not each.high < most.low for each in rest)
-        clean, tail = "", ""
-        if without is not None:
-            clean = say(", {share} without privacy", share=percent(without))
+        original, tail = "", ""
+        if clean is not None:
+            share = percent(clean.accuracy.mean)
+            original = say(", {share} without privacy", share=share)
         if alike:
             tail = say("; others may be as good")
         return say(
-            "{best} teaches most: {share} of texts read correctly{clean}{tail}; {near} of 100 "
-            "words are guessed with near ones.",
+            "Most useful: {best}. A classifier is right on {share} of the texts{clean}{tail}; "
+            "{near} of 100 words are guessed if near ones count.",
             best=best,
             share=percent(most.mean),
-            clean=clean,
+            clean=original,
             tail=tail,
             near=_near(met, best),
         )
@@ -249,7 +292,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, without: float | No
         return say("How many words are guessed was not measured with these settings.")
     best, least = min(shares, key=lambda pair: pair[1].mean)
     return say(
-        "{best} gives least away: {share} of 100 content words guessed, {near} with near ones.",
+        "{best} gives least away: {share} of 100 content words guessed, {near} if near ones count.",
         best=best,
         share=of_hundred(least.mean, dict(met)[best].at_least),
         near=_near(met, best),
@@ -308,7 +351,7 @@ _LEARNS = later("← learns less"), later("learns more →")
 GOALS = {
     "guess": Goal(
         "guess",
-        later("Words guessed"),
+        later("Words"),
         later("Guessed by frequency, at most"),
         # From 1: with nothing released, .44 of 100 are guessed.
         (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
@@ -319,7 +362,7 @@ GOALS = {
     ),
     "near": Goal(
         "near",
-        later("Near words guessed"),
+        later("Near words"),
         later("Guessed with near ones, by frequency, at most"),
         # From 2: with nothing released, 1.7 of 100 are guessed within nine neighbours.
         (2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90),
@@ -330,7 +373,7 @@ GOALS = {
     ),
     "accuracy": Goal(
         "accuracy",
-        later("Accuracy lost"),
+        later("Accuracy"),
         later("Accuracy lost, at most"),
         (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 25, 28, 30, 35, 40),
         20,
@@ -352,10 +395,10 @@ def choose_goal() -> Goal:
             required=True,
             label_visibility="collapsed",
             help=say(
-                "What must hold: of 100 content words, someone who knows how common words are "
-                "guesses at most so many (the very word, or one of the nine nearest); or a "
-                "classifier that learns from the private texts is right in so many points less, at "
-                "most."
+                "The limit to keep. Words: of 100 content words, how many are guessed by someone "
+                "who knows how common words are. Near words: the same, where one of the nine "
+                "nearest words counts too. Accuracy: how many points a classifier loses that "
+                "learns from private texts."
             ),
         )
     ]
@@ -411,7 +454,7 @@ def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
     met = [offer for offer in offers if offer.epsilon is not None]
     # For a goal of leakage the ε is news; for one of accuracy it is what is guessed.
     if goal.quantity:
-        about, numbers = say("The methods promise for it"), [offer.epsilon or 0.0 for offer in met]
+        about, numbers = say("ε each method needs"), [offer.epsilon or 0.0 for offer in met]
         ends = [
             numeral(f"{number:.3g}")
             for number in (min(numbers, default=0), max(numbers, default=0))
@@ -420,7 +463,7 @@ def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
         if ends[0] != ends[1]:
             span = say("ε = {low} to {high}", low=ends[0], high=ends[1])
     else:
-        about = say("Content words guessed then")
+        about = say("Content words guessed")
         shares = [offer.guessed.mean for offer in met if offer.guessed is not None]
         low, high = (of_100(share) for share in (min(shares, default=0), max(shares, default=0)))
         span = (
@@ -443,7 +486,7 @@ _KEPT = 400  # rows, over all mechanisms, goals and labellings
 
 def offers_for(
     source: Source | None, run: Run | None, members: Sequence[Mechanism], goal: Goal
-) -> tuple[list[Row], float | None]:
+) -> tuple[list[Row], Clean | None]:
     """Return the rows of the table, and the accuracy on the original texts if it is known.
 
     Results of a run on a file apply to that file; those of the teaching corpus are recorded.
@@ -459,14 +502,14 @@ def offers_for(
     """
     if source is not None and not source.own:
         labelling = source.corpus
-        curves, solved, without = _recorded(labelling)
+        curves, solved, recorded_clean = _recorded(labelling)
 
         def kept(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
             # Shared by all sessions: record, mechanism and goal, and nothing of a file.
             return once("offers", (kind, goal.key, labelling), make, _KEPT)
 
         rows = [_row(kind, goal, curves, solved, "", kept) for kind in members]
-        return rows, without
+        return rows, recorded_clean
     measured, answers, clean = _measured(run)
 
     def mine(kind: Mechanism, make: Callable[[], tuple[Offer, ...]]) -> tuple[Offer, ...]:
@@ -503,16 +546,16 @@ def _row(
 @cache
 def _recorded(
     labelling: str,
-) -> tuple[dict[str, TradeCurve], list[dict[str, Solved]], float]:
+) -> tuple[dict[str, TradeCurve], list[dict[str, Solved]], Clean]:
     figures = Figures(recorded(RECORD))
     solved = solved_for(figures.recorded.table, GOALS["accuracy"].steps, LEARNER, labelling)
-    clean, _ = without_privacy(figures, labelling)
-    return task_curves(figures, labelling), solved, clean.mean
+    clean = clean_accuracy(figures.recorded.table, LEARNER, labelling)
+    return task_curves(figures, labelling), solved, clean
 
 
 def _measured(
     run: Run | None,
-) -> tuple[Mapping[str, TradeCurve], Sequence[Mapping[str, Solved]], float | None]:
+) -> tuple[Mapping[str, TradeCurve], Sequence[Mapping[str, Solved]], Clean | None]:
     """Return the results of a run so far; empty if it has not begun."""
     nothing: list[dict[str, Solved]] = [{} for _ in GOALS["accuracy"].steps]
     if run is None or run.rows is None:
@@ -520,7 +563,7 @@ def _measured(
     table, learner = run.rows.table, run.live.learner
     clean, solved = None, nothing
     with suppress(StudyError):  # a run with one trial, or without its baseline yet
-        clean = baseline(table, "accuracy", learner=learner, tested_on="clean").mean
+        clean = clean_accuracy(table, learner)
         solved = solved_for(table, GOALS["accuracy"].steps, learner)
     return run_curves(table, learner), solved, clean
 

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
@@ -23,6 +24,7 @@ from dpcore.privatize import table as tables
 from dpcore.privatize.label import Label, privacy_label
 from dpcore.privatize.order import Order
 from dpcore.privatize.table import PrivateCopy, TableRelease
+from dpcore.rewrite.documents import release_texts
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
@@ -33,13 +35,16 @@ from pages.release.keeping import CopyChoices
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
-from pages.shared.messages import inform, refuse
+from pages.shared.messages import inform, note, refuse
+from pages.shared.once import session_memo
+from pages.shared.progress import timed
 from pages.shared.promised import promised_epsilon
+from pages.shared.session import identity
 from pages.shared.table import show_table
 from pages.shared.taking import show_line
 
 _WORK, _REFUSED, _TIMES = "release_work", "release_refused", "release_times"
-_READ, _AGAIN = "release_read", "release_again"
+_READ, _AGAIN, _PREVIEW = "release_read", "release_again", "release_previews"
 _PULSE_SECONDS = 0.5
 _PATIENCE_SECONDS = 2.0
 _SHOWN = 3
@@ -72,6 +77,64 @@ class _Work:
     table: Table
     copy: PrivateCopy | None = None
     label: Label | None = None
+
+
+_PREVIEWED, _PREVIEW_CHARACTERS, _MOST_PREVIEWS = 5, 200, 30
+
+
+def preview(
+    source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices, place: DeltaGenerator
+) -> None:
+    """Draw the first rows before and after, drawn with noise that no copy ever gets.
+
+    Args:
+        source: source of the texts.
+        mechanism: the chosen mechanism.
+        epsilon: ε at the step of the dial.
+        keep: columns that are copied unchanged.
+        place: where it is drawn; the rest of the page does not wait for it.
+    """
+    both = zip(source.texts, source.table.rows, strict=True)
+    rows = list(islice(((_beginning(text), row) for text, row in both if text.strip()), _PREVIEWED))
+
+    def draw() -> list[str]:
+        # Each with a secret of its own from the operating system, which nothing keeps.
+        return [
+            release_texts([text], mechanism, epsilon)[0]
+            for text in timed(say("Rewriting the first rows"), [text for text, _ in rows])
+        ]
+
+    with place.container():  # the place of its progress
+        # In this session alone; a click elsewhere on the page does not draw again.
+        asked = (source.identity, source.text, identity(mechanism), epsilon)
+        private = session_memo(_PREVIEW, asked, draw, _MOST_PREVIEWS)
+    with place.container(border=True, key="release_preview", gap="small"):
+        left, right = st.columns(2)
+        left.markdown(say("**As written**"))
+        right.markdown(say("**With {mechanism}**", mechanism=mechanism.short))
+        for (text, row), new in zip(rows, private, strict=True):
+            left, right = st.columns(2)
+            # st.text: cells of a file are not Markdown.
+            left.text(text)
+            right.text(new)
+            if keep.places:
+                cells = " | ".join(_beginning(row[i]) for i in keep.places)
+                right.text(say("Unchanged: {cells}", cells=cells))
+        note(
+            say(
+                "The beginnings of the first texts, for your eyes only: the copy gets other noise. "
+                "Do not publish this preview: beside the copy it would spend ε a second time."
+            )
+        )
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a text on one line."""
+    line = " ".join(text[: 2 * _PREVIEW_CHARACTERS].split())
+    if len(line) <= _PREVIEW_CHARACTERS:
+        return line
+    cut = line[:_PREVIEW_CHARACTERS]
+    return cut.rpartition(" ")[0] or cut
 
 
 def private_copy(
@@ -125,8 +188,8 @@ def private_copy(
         on_click=_start,
         args=(source, table, order, lexicon),
         help=say(
-            "Exchanges every word with fresh noise from the operating system, in a process of "
-            "its own. It takes some seconds, and spends ε once."
+            "Replaces every word with fresh noise from the operating system, in a process of its "
+            "own. It takes some seconds and spends ε once."
         ),
     )
     if work is not None:
@@ -134,10 +197,10 @@ def private_copy(
 
 
 _WEAKER = {
-    Status.REFUTED: (later("is refuted"), later("why the promise is refuted")),
+    Status.REFUTED: (later("is refuted"), later("why the guarantee is refuted")),
     Status.CONDITIONAL: (
         later("holds under a condition only"),
-        later("the condition of the promise"),
+        later("the condition of the guarantee"),
     ),
 }
 """Status of a guarantee in words, and the text to read before a release, by status."""
@@ -151,15 +214,15 @@ def _warned(mechanism: Mechanism, epsilon: float) -> bool:
     stands, read = map(say, _WEAKER[guarantee.status])
     st.warning(
         say(
-            "**The promise of this mechanism {stands}.** A copy that it makes may tell more "
-            "than ε allows. Why:",
+            "**The guarantee of this mechanism {stands}.** Its copy may reveal more than ε "
+            "allows. Why:",
             stands=stands,
         ),
         icon=":material/warning:",
     )
     st.text(guarantee.reason)
     return st.checkbox(
-        say("I have read {read}, and want this copy all the same", read=read),
+        say("I have read {read} and want this copy anyway", read=read),
         # By mechanism: what was read about one says nothing about another.
         key=f"{_READ}_{mechanism.short}",
         help=say("The label and the record of the copy say it too."),
@@ -248,7 +311,7 @@ def _show(work: _Work) -> None:
     # st.text: a file's name is user input and not Markdown.
     st.text(
         say(
-            "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words. Here the first "
+            "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words. The first "
             "{shown}:",
             file=order.source.name,
             mechanism=order.mechanism.short,
@@ -280,12 +343,12 @@ def _show(work: _Work) -> None:
                 on_click="ignore",
                 help=say("Saves it on your device; the server forgets it with this session."),
             )
-    st.markdown(say("**To cite with the copy**"))
-    show_line(record["guarantee"]["statement"])
-    show_label(label)
     counted_view(
         copy, order, work.source, lambda: [row[order.columns.text] for row in _rows(work, None)]
     )
+    st.markdown(say("**To cite with the copy**"))
+    show_line(record["guarantee"]["statement"])
+    show_label(label)
 
 
 def _rows(work: _Work, most: int | None) -> list[dict[str, str]]:

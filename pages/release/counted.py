@@ -50,9 +50,9 @@ def counted_view(
         st.subheader(say("What can still be counted"), anchor=False)
         st.markdown(
             say(
-                "Anyone who has the copy and its record can count words of all texts together, at "
-                "no further ε. Bars are intervals of 95 % for all words at once. **The rings are "
-                "the truth of your file: only you see them, and no file of this page holds them.**"
+                "Anyone with the copy and its record can count words over all texts, at no "
+                "further ε. Bars are 95 % intervals for all words at once. **The rings are the "
+                "true counts of your file: only you see them, and no download contains them.**"
             )
         )
         try:
@@ -78,13 +78,13 @@ def _figure_or_reason(
         return
     rows, differing = latest(_SLOT, copy, lambda: _counted(order, source, private()))
     if not rows:
-        inform(say("No content word came out: this takes more texts."))
+        inform(say("No content word came out: it takes more texts."))
         return
     # Without files: a picture with the rings would give the true counts away.
     show_figure(dots(rows), dots_caption(rows), pd.DataFrame(rows), "counted", files=False)
     if differing:
         # st.text: words of a lexicon that a user added are not Markdown.
-        st.text(say("Told apart by label: {words}.", words=", ".join(differing)))
+        st.text(say("Words that tell the labels apart: {words}.", words=", ".join(differing)))
 
 
 def _ways_on(order: Order, source: Source) -> None:

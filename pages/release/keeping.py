@@ -33,6 +33,7 @@ class CopyChoices:
 
     Attributes:
         columns: names, as they are released.
+        places: their positions in the table.
         risky: True if some may identify people and the user wants them nevertheless.
         line_breaks: True if line ends in cells are intended.
         neutralise: True if cells that a spreadsheet would run get an apostrophe.
@@ -40,6 +41,7 @@ class CopyChoices:
     """
 
     columns: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
     risky: bool = False
     line_breaks: bool = False
     neutralise: bool = False
@@ -73,7 +75,12 @@ def choose_kept(source: Source) -> CopyChoices:
     released = tuple(map(source.released, keep))
     line_breaks, whole = _line_breaks(source, released)
     return CopyChoices(
-        released, bool(dangerous) and accepted, line_breaks, neutralise, not (accepted and whole)
+        released,
+        tuple(map(table.place, keep)),
+        bool(dangerous) and accepted,
+        line_breaks,
+        neutralise,
+        not (accepted and whole),
     )
 
 
@@ -88,12 +95,12 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
         say("Column of authors"),
         [None, *others],
         format_func=lambda name: (
-            say("none: each text has an author of its own") if name is None else name
+            say("none: every text has another author") if name is None else name
         ),
         key=f"release_author_{len(table.columns)}",
         help=say(
-            "If one person wrote several texts, what is promised of a word adds up over all of "
-            "their words. The column is read to count, and nothing of it is shown or released."
+            "If one person wrote several texts, ε adds up over all of their words. The column is "
+            "only counted: nothing of it is shown or released."
         ),
     )
     if chosen is None:
@@ -118,8 +125,8 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
     st.text(composed.statement)
     note(
         say(
-            "The words of many texts together tell who wrote them. How many of 100 people were "
-            "found by so many words is measured on other texts:"
+            "Many texts together reveal who wrote them. How many of 100 people were found by that "
+            "many words was measured on other texts:"
         )
     )
     st.page_link(
@@ -137,13 +144,13 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
 def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bool:
     """Ask for confirmation of copied columns that may identify people."""
     st.warning(
-        say("**These columns may give people away.** Nothing protects what stands in them:"),
+        say("**These columns may identify people.** Nothing protects their cells:"),
         icon=":material/warning:",
     )
     # st.text: names of columns are user input and not Markdown.
     st.text("\n".join(sentences))
     return st.checkbox(
-        say("I have looked at these columns, and want them in the copy all the same"),
+        say("I have checked these columns and want them in the copy anyway"),
         # By texts and columns: the answer holds for exactly these.
         key=f"release_risky_{_key(source, keep)}",
         help=say("The record and the label of the copy say it too."),
@@ -176,16 +183,16 @@ def _line_breaks(source: Source, keep: tuple[str, ...]) -> tuple[bool, bool]:
     why = _unreadable(source, keep, line_breaks=False)
     if why is None:
         return False, True
-    st.warning(say("**The file may not be read as it was meant.**"), icon=":material/warning:")
+    st.warning(say("**The file may have been misread.**"), icon=":material/warning:")
     st.text(why)  # not Markdown: it names the file
     # It cannot be read either way, so there is nothing to confirm.
     if _unreadable(source, keep, line_breaks=True) is not None:
         return False, False
     meant = st.checkbox(
-        say("I have looked at this row: its line breaks are meant"),
+        say("I have checked this row: its line breaks are intended"),
         key=f"release_breaks_{_key(source, keep)}",
         help=say(
-            "Look at the rows of the file behind this one: are they there, each with its own text?"
+            "Check the rows that follow this one in your file: is each here, with its own text?"
         ),
     )
     return meant, meant

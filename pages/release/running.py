@@ -91,7 +91,7 @@ def choose_run(
     if refused is not None:
         refuse(say("This run cannot be started."), DpcoreError(refused))
     if source.label is None:
-        inform(say("Choose a column of labels with the file: then a classifier can learn from it."))
+        inform(say("Choose a column of labels in step 1: accuracy is measured with it."))
         return
     # The run is another process, which loads its lexicon by name; uploaded vectors are written
     # nowhere.
@@ -114,23 +114,19 @@ def choose_run(
             icon=":material/stop_circle:",
             on_click=_stop,
             args=(run,),
-            help=say(
-                "Ends the run in the middle of its present part; the parts that are done stay "
-                "below."
-            ),
+            help=say("Ends the test at once; the parts that are done stay below."),
         )
     else:
         st.button(
-            say("Run") if run is None else say("Run again"),
+            say("Start the test") if run is None else say("Test again"),
             key="use_start",
             icon=":material/play_arrow:",
             disabled=texts is None,
             on_click=_start,
             args=(source, texts, arms, lexicon, options),
             help=say(
-                "Runs in a process of its own, one part after the other: the baseline, then "
-                "every mechanism in the first trial, in the second and so on. What is done is "
-                "shown at once."
+                "Runs in a process of its own: the baseline, then every mechanism, trial by trial. "
+                "Results are shown as they come."
             ),
         )
     if run is not None and run.job.done:
@@ -176,7 +172,7 @@ def _arms(
         6,
         key="use_steps",
         bind="query-params",
-        help=say("All values of ε of a mechanism come from one noise draw: more cost little."),
+        help=say("One noise draw serves all values of ε of a mechanism: more cost little."),
     )
     arms: list[Arm] = []
     for group, inside in grouped(members):
@@ -239,8 +235,8 @@ def _options() -> dict[str, Any]:
             3,
             "use_trials",
             say(
-                "Each draws all noise and the division into training and test texts again. An "
-                "interval needs two, and is of use from three on."
+                "Each draws fresh noise, and fresh training and test texts. An interval needs two "
+                "trials, and is useful from three on."
             ),
             width=130,
         )
@@ -335,8 +331,8 @@ def _examples(run: Run) -> None:
     if not run.job.examples:
         note(
             say(
-                "There are none: in what was measured no text was classified correctly as it was "
-                "written and wrongly in its private form."
+                "There are none: no text was classified correctly as written and wrongly in its "
+                "private form."
             )
             if run.job.done
             else say("There are none yet: they come with the first mechanism of the first trial.")

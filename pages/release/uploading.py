@@ -44,7 +44,7 @@ CORPORA = {
 TEACHING_FILE = "teaching.csv"
 """File name of the teaching corpus."""
 _CORPUS = "use_corpus"
-_NONE = later("none: nothing is learned")
+_NONE = later("none: accuracy is not measured")
 _SHOWN = 3  # rows, and cells of the first line
 _CELL = 60  # characters of a cell of the first line
 _FIRST = {"yes": later("Names of columns"), "no": later("A text, like the lines below")}
@@ -99,9 +99,9 @@ def choose_source() -> Source | None:
         on_change=_take_upload,
         help=say(
             "Up to {bytes:,} bytes and {rows:,} rows; for a private copy here, {released_rows:,} "
-            "rows and {released_words:,} words. A .txt file holds one text a line. Labels are of "
-            "use to measure what the texts still teach: 2 to {classes} classes with {least} texts "
-            "or more each.",
+            "rows and {released_words:,} words. A .txt file holds one text per line. A column of "
+            "labels is used to measure accuracy: 2 to {classes} classes with at least {least} "
+            "texts each.",
             bytes=MAX_LABELLED_BYTES,
             rows=MAX_LABELLED_ROWS,
             released_rows=PAGE_RELEASE_ROWS,
@@ -172,6 +172,15 @@ def labelled(source: Source, most: int) -> LabelledTexts:
             share=numeral(percent(chosen.texts.majority)),
         )
     )
+    if chosen.rare:
+        st.text(
+            say(
+                "Texts left out of this test because their class has fewer than {least}: "
+                "{rare:,}. The private copy keeps all rows.",
+                rare=chosen.rare,
+                least=2 * MIN_CLASS_TEXTS,
+            )
+        )
     return chosen.texts
 
 
@@ -194,9 +203,14 @@ def _teaching(corpus: str) -> Source:
 
 
 def _likely_labels(table: Table, others: list[int]) -> int:
-    """Return the place of the likely label column (fewest distinct values), or past the last."""
-    kinds = {i: len({row[i] for row in table.rows}) for i in others}
-    likely = [i for i in others if 2 <= kinds[i] <= MAX_CLASSES]
+    """Return the place of the likely label column (fewest distinct values), or past the last.
+
+    It is only learned from: no column is copied by a guess.
+    """
+    kinds = {i: len({row[i] for row in table.rows} - {""}) for i in others}
+    # Classes recur; a column in which most cells differ holds names, dates or numbers.
+    most = min(MAX_CLASSES, len(table.rows) // 2)
+    likely = [i for i in others if 2 <= kinds[i] <= most]
     return others.index(min(likely, key=kinds.__getitem__)) if likely else len(others)
 
 
@@ -219,7 +233,7 @@ def _own(file: UploadedFile, data: bytes) -> Source:
             format_func=lambda i: columns[i],
             key=f"use_column_Column of texts_{count}",
             width=230,
-            help=say("What is rewritten."),
+            help=say("The texts that are rewritten."),
         )
         others = [i for i in range(count) if i != text]
         label = st.selectbox(
@@ -230,7 +244,10 @@ def _own(file: UploadedFile, data: bytes) -> Source:
             # By the column of texts too: its choice decides what else can be a label.
             key=f"use_column_Column of labels_{count}_{text}",
             width=230,
-            help=say("What a classifier learns to tell; without labels nothing is learned."),
+            help=say(
+                "The classes that a classifier learns to tell apart; used to measure accuracy, and "
+                "not copied unless you say so."
+            ),
         )
     show_table(
         [dict(zip(columns, row, strict=True)) for row in table.rows[:_SHOWN]],
@@ -258,7 +275,7 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
     # By upload: what was answered about one file must not be taken for another.
     key = f"use_reading_{file.file_id}"
     asked = st.container()
-    with st.expander(say("Read the file in another way"), key=f"{key}_more"):
+    with st.expander(say("Change how the file is read"), key=f"{key}_more"):
         separator = st.selectbox(
             say("Separator"),
             [AUTO, *SEPARATORS],

@@ -93,7 +93,7 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
     async with session(url, patience=300) as first, session(url, patience=300) as two:
         for person in (first, two):
             await person.open("release")
-            await person.set(saying(person, "button", "Run"), True)
+            await person.set(saying(person, "button", "Start the test"), True)
         during = await crowd(url, 5, seconds, first=2000)
         await two.rerun()
         progress = [shown.message.body for shown in two.all("text") if "run" in shown.message.body]

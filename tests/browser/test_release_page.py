@@ -40,7 +40,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
 ) -> None:
     page, watch = new_page()
     open_page(page, f"{app.url}/release?use_texts=300&use_trials=5&use_metric=madlib&use_local=")
-    page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
+    page.get_by_role("button", name="Start the test", exact=True).click(timeout=WAIT_MS)
     told = page.get_by_test_id("stProgress")
     seen: dict[str, float] = {}
     end = time.monotonic() + 3 * WAIT_MS / 1000  # the worker leaves all others their time
@@ -58,7 +58,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     page.get_by_role("button", name="Stop and keep what is there").click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
     assert workers(app) == []
-    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+    expect(page.get_by_role("button", name="Test again")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     assert not watch.page_errors
 
@@ -96,7 +96,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
     drop(page)
     page.get_by_text("Test settings").click()
     expect(page.get_by_text("Used: 60 texts of 2 classes")).to_be_visible()
-    page.get_by_role("button", name="Run", exact=True).click(timeout=WAIT_MS)
+    page.get_by_role("button", name="Start the test", exact=True).click(timeout=WAIT_MS)
     stop = page.get_by_role("button", name="Stop and keep what is there")
     expect(stop).to_be_visible()
     stop.click()
@@ -170,7 +170,7 @@ def test_the_dial_moves_the_table_without_the_server(app_url: str, new_page: New
     expect(page.get_by_text("Chosen: tem, ε = ")).to_contain_text(
         row.locator(".value").first.inner_text().strip()
     )
-    expect(page.locator(".offers .finding")).to_contain_text("of texts read correctly")
+    expect(page.locator(".offers .finding")).to_contain_text("A classifier is right on")
     watch.assert_clean()
 
 

@@ -22,9 +22,10 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
 from dpcore.papers.written import Filled
 from dpcore.study.labelled_trial import STRONGER
+from dpcore.study.plan import CLEAN
 from dpcore.study.recorded import MeanInterval
 from dpcore.study.utility import Solved, solve_each
-from dpcore.study.utility_summary import curves
+from dpcore.study.utility_summary import baseline, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 COIN = 0.5
 """AUC of a random guess."""
 _DIGITS = 3
+_LITTLE = 0.05  # accuracy above the largest class, within which nothing is worth comparing
 NOT_MEASURED = "not measured with these words and settings"
 
 
@@ -59,6 +61,49 @@ class Offer:
     at_least: bool = False
     accuracy: MeanInterval | None = None
     auc: MeanInterval | None = None
+
+
+@dataclass(frozen=True)
+class Clean:
+    """Accuracy of a classifier on the original texts, and that of no classifier at all.
+
+    Attributes:
+        accuracy: of a classifier that learns from and reads original texts, with its interval.
+        majority: of always guessing the largest class.
+    """
+
+    accuracy: MeanInterval
+    majority: float
+
+    @property
+    def learnable(self) -> bool | None:
+        """True if the interval is above always guessing one class; None if it is too wide to tell.
+
+        Of a single trial, which has no interval, the value itself is compared.
+        """
+        mean, low, _ = self.accuracy
+        if (mean if math.isnan(low) else low) > self.majority:
+            return True
+        return None if mean > self.majority + _LITTLE else False
+
+
+def clean_accuracy(table: pd.DataFrame, learner: str, data: str = "") -> Clean:
+    """Return the accuracy on the original texts.
+
+    Args:
+        table: rows of an experiment or of a run.
+        learner: name of the classifier.
+        data: labelling or corpus; "" takes all rows.
+
+    Raises:
+        StudyError: there is no baseline.
+    """
+    where = {"data": data} if data else {}
+    learned = baseline(table, "accuracy", learner=learner, tested_on=CLEAN, **where)
+    return Clean(
+        MeanInterval(learned.mean, learned.low, learned.high),
+        baseline(table, "majority", **where).mean,
+    )
 
 
 def guess_offer(
@@ -98,7 +143,7 @@ def accuracy_offer(
         solved: result of `dpcore.study.utility.solve_margin` for it.
     """
     if solved is None:
-        return Offer(None, Filled("what such texts teach was not measured"))
+        return Offer(None, Filled("accuracy was not measured"))
     if solved.high is None:
         return Offer(None, Filled("loses more, or perhaps more, at every ε that was measured"))
     why = (

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,15 +14,26 @@ from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least
 from dpcore.papers.ours.equal_leakage import task_curves, without_privacy
-from dpcore.papers.ours.offers import Offer, guess_offer
+from dpcore.papers.ours.offers import Clean, Offer, guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.study.recorded import Figures, MeanInterval, read_recorded
+from pages.release import copying
 from pages.release.below import BELOW
-from pages.release.board import GOALS, accuracy_text, auc_text, badge, finding, guessed_text
+from pages.release.board import (
+    GOALS,
+    Row,
+    accuracy_text,
+    auc_text,
+    badge,
+    finding,
+    guessed_text,
+    packet,
+)
 from tests.pages.app import component, run_parts, shown_text, watched
 from tests.pages.release.settings import goal_epsilon
 
 GUESS, ACCURACY = GOALS["guess"], GOALS["accuracy"]
+CLEAN = Clean(MeanInterval(0.79, 0.76, 0.82), 0.5)
 TEN = GUESS.steps.index(10)
 
 
@@ -32,8 +44,11 @@ def row_of(data: dict[str, Any], key: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_after_a_step_of_the_dial_the_screen_is_that_of_a_visit_with_the_new_goal(
-    opened: Callable[..., AppTest],
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The preview is drawn with fresh noise on every visit; here it is its mechanism's ε.
+    monkeypatch.setattr(copying, "release_texts", lambda texts, _, epsilon: [str(epsilon)])
+
     def turned(test: AppTest) -> AppTest:
         test.session_state["aim_guess"] = test.query_params["aim_guess"] = "20"
         return run_parts(test, BELOW)
@@ -95,15 +110,17 @@ def test_the_finding_is_of_the_same_table(opened: Callable[..., AppTest]) -> Non
     shares = [row["steps"][TEN]["cells"][3].split(" %")[0] for row in data["rows"]]
     most = max(share for share in shares if share.isdigit())  # all have two digits
     best = [row["name"] for row, share in zip(data["rows"], shares, strict=True) if share == most]
-    assert any(said.startswith(f"{name} teaches most: {most} % of texts") for name in best)
+    assert any(
+        said.startswith(f"Most useful: {name}. A classifier is right on {most} %") for name in best
+    )
     assert len(said.split()) <= 35
 
 
 @pytest.mark.parametrize(
     ("reading", "text"),
     [
-        (MeanInterval(0.48, 0.45, 0.51), "0.48: a coin, no gain"),
-        (MeanInterval(0.5, 0.5, 0.5), "0.50: a coin, no gain"),
+        (MeanInterval(0.48, 0.45, 0.51), "0.48: a coin toss"),
+        (MeanInterval(0.5, 0.5, 0.5), "0.50: a coin toss"),
         (MeanInterval(0.52, 0.49, 0.55), "0.52 (0.49 to 0.55), maybe a coin toss"),
         (MeanInterval(0.57, 0.54, 0.59), "0.57 (0.54 to 0.59)"),
         (MeanInterval(0.57, math.nan, math.nan), "0.57 (one trial)"),
@@ -131,18 +148,66 @@ def test_findings_say_what_is_not_known() -> None:
         ("a", Offer(2.0, accuracy=MeanInterval(0.62, 0.6, 0.64))),
         ("b", Offer(2.0, accuracy=MeanInterval(0.6, 0.58, 0.62))),
     ]
-    assert finding(near, GUESS, 0.79) == (
-        "a teaches most: 62 % of texts read correctly, 79 % without privacy; others may be as "
-        "good; an unknown number of 100 words are guessed with near ones."
+    assert finding(near, GUESS, CLEAN) == (
+        "Most useful: a. A classifier is right on 62 % of the texts, 79 % without privacy; others "
+        "may be as good; an unknown number of 100 words are guessed if near ones count."
     )
-    assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, 0.79)
+    assert "others" not in finding([near[0], ("b", Offer(None))], GUESS, CLEAN)
     least = [
         (name, Offer(2.0, guessed=MeanInterval(*[share] * 3), near=MeanInterval(*[0.6] * 3)))
         for name, share in (("a", 0.4), ("b", 0.1))
     ]
-    assert finding(least, ACCURACY, 0.79) == (
-        "b gives least away: 10 of 100 content words guessed, 60 with near ones."
+    assert finding(least, ACCURACY, CLEAN) == (
+        "b gives least away: 10 of 100 content words guessed, 60 if near ones count."
     )
+    assert "not measured yet" in finding([("a", Offer(None, "no"))], ACCURACY, None)
+
+
+@pytest.mark.parametrize(
+    ("reading", "known", "says"),
+    [
+        (MeanInterval(0.29, 0.25, 0.33), False, "This label cannot be learned from these texts"),
+        (MeanInterval(0.27, 0.26, 0.28), False, "a classifier is right on 27 % (26 to 28)"),
+        (MeanInterval(0.29, math.nan, math.nan), True, "Most useful: a."),
+        (MeanInterval(0.28, math.nan, math.nan), False, "28 % (one trial)"),
+        (MeanInterval(0.33, 0.29, 0.37), True, "Most useful: a."),
+        (MeanInterval(0.6, 0.1, 1.0), None, "It is not certain that this label can be learned"),
+    ],
+)
+def test_a_label_that_cannot_be_learned_is_said(
+    reading: MeanInterval, known: bool | None, says: str
+) -> None:
+    clean = Clean(reading, 0.28)
+    assert clean.learnable is known
+    offers = [("a", Offer(2.0, accuracy=MeanInterval(0.35, 0.3, 0.4)))]
+    said = finding(offers, GUESS, clean)
+    assert says in said
+    assert ("always guessing the largest class on 28 %" in said) == (known is not True)
+    if known is not True:
+        assert finding(offers, ACCURACY, clean) == said
+
+
+def test_a_row_says_once_that_something_was_not_measured() -> None:
+    kind = create("tem", load("default"))
+    seen = MeanInterval(0.6, 0.5, 0.7)
+    rows = [
+        Row(kind, "a", (Offer(2.0, accuracy=seen),)),
+        Row(kind, "b", (Offer(2.0, auc=seen),)),
+        Row(kind, "c", (Offer(2.0, guessed=seen, near=seen),)),
+    ]
+    goal = replace(GUESS, steps=(10,))
+    cells = [row["steps"][0]["cells"][1:] for row in packet(rows, goal, CLEAN)["rows"]]
+    gap = "not measured here"
+    assert cells == [
+        [gap, "–", "60 % (50 to 70)", "–"],
+        [gap, "–", "–", "0.60 (0.50 to 0.70), maybe a coin toss"],
+        ["60 of 100 (50 to 70)", "60 of 100 (50 to 70)", gap, "–"],
+    ]
+    # Nobody measured it: there is no such column.
+    few = packet(rows[2:], goal, None)
+    assert [len(few["columns"]), len(few["short"]), len(few["rows"][0]["steps"][0]["cells"])] == [
+        4, 4, 3,
+    ]  # fmt: skip
 
 
 def test_a_refuted_promise_wears_its_badge_at_every_step(opened: Callable[..., AppTest]) -> None:

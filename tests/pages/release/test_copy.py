@@ -101,10 +101,49 @@ def test_columns_go_along_only_if_they_were_chosen(
             assert sentence in shown
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert command == (
-        "python -m dpcore privatize ./own.csv --out ./own.private.csv --separator comma "
+        "python -m dpcore privatize ./own.csv --out ./private.csv --separator comma "
         "--header yes --text-column 'column 1' --mechanism tem.v1 --epsilon "
-        f"{goal_epsilon('tem'):g} --keep 'column 2' --label ./own.label.html"
+        f"{goal_epsilon('tem'):g} --keep 'column 2' --label ./label.html"
     )
+
+
+@pytest.mark.slow
+def test_five_rows_are_previewed_with_noise_that_no_copy_gets(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    def preview(test: AppTest) -> list[str]:
+        texts = [each.value for each in test.text]
+        first = texts.index("The weather was terrible, zyxwvut0!")
+        return list(texts[first : texts.index("The weather was terrible, zyxwvut4!") + 2])
+
+    test = upload(opened(**ONE), DATA.encode())
+    seen = preview(test)
+    assert seen[::2] == [f"The weather was terrible, zyxwvut{i}!" for i in range(5)]
+    assert not any("zyxwvut" in text for text in seen[1::2])
+    assert preview(test.run()) == seen  # another click draws nothing again
+    assert "beside the copy it would spend ε a second time" in shown_text(test)
+    assert "With tem" in shown_text(test)
+    test = made(test, started)
+    assert preview(test) == seen
+    rows = list(csv.DictReader(io.StringIO(files(test).copy.data.decode(), newline="")))
+    assert [row["column 1"] for row in rows[:5]] != seen[1::2]
+    # Kept cells are shown as they would be released.
+    test.multiselect(key="release_keep_3").set_value(["mail"]).run()
+    assert "Unchanged: a0@example.org" in [each.value for each in test.text]
+    # Another ε is another draw; the one before comes back as it was.
+    test.session_state["aim_guess"] = "80"
+    assert preview(test.run()) != seen
+    other = upload(opened(**ONE), DATA.encode())
+    assert preview(other) != seen  # of this session alone
+
+
+def test_a_preview_shows_the_beginning_of_a_long_text(opened: Callable[..., AppTest]) -> None:
+    long = "weather, " * 4_000
+    test = upload(opened(**ONE), f'text\n"{long}"\n""\n"{"x" * 9_000}"\n'.encode())
+    texts = [each.value for each in test.text]
+    assert "x" * 200 in texts
+    assert max(map(len, texts)) < 2_000
+    assert any(text.startswith("weather, weather,") and len(text) <= 200 for text in texts)
 
 
 def test_a_column_that_gives_people_away_takes_a_word(
@@ -113,7 +152,7 @@ def test_a_column_that_gives_people_away_takes_a_word(
     test = upload(opened(**ONE), DATA.encode())
     test.multiselect(key="release_keep_3").set_value(["mail"]).run()
     shown = shown_text(test)
-    assert "These columns may give people away." in shown
+    assert "These columns may identify people." in shown
     assert "30 of 30 cells look like an address" in shown
     assert test.button(key="release_make").disabled
     (word,) = [box for box in test.checkbox if str(box.key).startswith("release_risky_")]
@@ -191,7 +230,7 @@ def test_a_promise_under_a_condition_takes_a_warning_that_was_read(
     test = upload(opened(**choice, aim_guess="60"), DATA.encode())
     shown = shown_text(test)
     kind = create("custext", load("default"))
-    assert "The promise of this mechanism holds under a condition only." in shown
+    assert "The guarantee of this mechanism holds under a condition only." in shown
     assert kind.guarantee(goal_epsilon("custext", 60)).reason in shown
     assert test.button(key="release_make").disabled
     test.checkbox(key="release_read_custext").check().run()

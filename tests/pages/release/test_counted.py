@@ -61,9 +61,9 @@ def test_counts_by_label_are_those_of_the_engine_and_the_rings_the_truth(
     # A file of the figure would hold the truth.
     assert not [each for each in test.get("expander") if each.label == "Numbers and files"]
     shown = shown_text(test)
-    assert "Told apart by label: " in shown
+    assert "Words that tell the labels apart: " in shown
     for word in ("wonderful", "boring"):
-        assert word in shown.partition("Told apart by label: ")[2].partition("\n")[0]
+        assert word in shown.partition("Words that tell the labels apart: ")[2].partition("\n")[0]
     (command,) = (code.value for code in test.code if " count " in code.value)
     assert command == (
         "python -m dpcore count private.csv --record private.csv.run.json --top 12 --by 'column 2'"
@@ -80,7 +80,7 @@ def test_without_a_label_content_words_are_counted(
     assert {"film", "wonderful", "boring"} <= set(only["y"])
     assert not {"the", "a", "was"} & set(only["y"])
     assert dict(zip(rings["y"], rings["x"], strict=True))["film"] == 600
-    assert "Told apart" not in shown_text(test)
+    assert "tell the labels apart" not in shown_text(test)
     assert "--by" not in "".join(code.value for code in test.code)
 
 

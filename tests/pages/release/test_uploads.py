@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.learn.corpus import teaching_corpus
 from dpcore.limits import MAX_LABELLED_BYTES
 from dpcore.study import live as live_jobs
 from tests.pages.app import component, shown_text
@@ -44,7 +46,7 @@ def test_a_table_that_cannot_be_used_is_refused(
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"words,kind\na,x\nb,y\nc,x", "needs at least 10 different texts"),
+        (b"words,kind\na,x\nb,y\nc,x\nd,x", "needs at least 10 different texts"),
         (b"words,kind\n" + b"".join(b"a%d,same\n" % i for i in range(30)), "Choose a column of"),
         (b"only one column\na\nb", "Choose a column of labels"),
     ],
@@ -61,7 +63,73 @@ def test_without_labels_to_learn_a_private_copy_can_be_made(
     (row,) = component(test, "offers")["rows"]
     assert row["steps"][9]["cells"][1].startswith("at least 9.4 of 100")
     assert row["steps"][9]["cells"][2].startswith("at least 1")
-    assert row["steps"][9]["cells"][3] == "not measured here"
+    assert len(row["steps"][9]["cells"]) == 3  # no column of what nobody measured
+
+
+def test_a_class_of_one_text_is_left_out_of_the_test_alone(opened: Callable[..., AppTest]) -> None:
+    test = upload(opened(**SMALL), f"words,kind\n{ROWS}\none of its own,odd\n".encode())
+    shown = shown_text(test)
+    assert "Used: 40 texts of 2 classes" in shown
+    assert "left out of this test because their class has fewer than 10: 1." in shown
+    assert "own.csv: 41 texts" in shown
+    assert not test.button(key="use_start").disabled
+    assert not test.button(key="release_make").disabled
+
+
+@pytest.mark.parametrize(
+    ("cells", "guessed"),
+    [
+        (lambda i: (f"Rosa Delgado {i}", "yes" if i % 2 else "no"), "second"),
+        (lambda i: (f"Rosa Delgado {i}", f"a{i}@example.org"), None),
+        (lambda i: ("" if i % 4 else "3", f"{i % 5}"), "second"),
+    ],
+)
+def test_the_column_of_labels_is_guessed_by_its_number_of_values(
+    opened: Callable[..., AppTest], cells: Callable[[int], tuple[str, str]], guessed: str | None
+) -> None:
+    rows = [",".join((f"the weather was bad on day {i}", *cells(i))) for i in range(12)]
+    test = upload(opened(**SMALL), "\n".join(["text,first,second", *rows]).encode())
+    place = test.selectbox(key="use_column_Column of labels_3_0").value
+    assert place == (None if guessed is None else 2)
+    assert test.multiselect(key="release_keep_3").value == []  # nothing is copied by a guess
+
+
+def test_a_file_of_another_language_is_told_that_it_would_be_random_words(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = upload(opened(**SMALL), "טקסט,תווית\nשלום לכולם,טוב\nמזג האוויר נעים,רע\n".encode())
+    assert "Most words of this file are not in the vocabulary" in shown_text(test)
+    test = upload(opened(**SMALL), b"text,label\nthe weather was bad,1\n")
+    assert "are not in the vocabulary**" not in shown_text(test)
+
+
+def test_a_goal_of_accuracy_asks_for_the_test(opened: Callable[..., AppTest]) -> None:
+    test = upload(opened(**SMALL, aim="accuracy"), f"words,kind\n{ROWS}\n".encode())
+    assert "This goal needs accuracy on your texts: start the test" in shown_text(test)
+    assert component(test, "offers")["findings"][0].startswith("Accuracy on your file is not")
+
+
+@pytest.mark.slow
+def test_the_first_command_reads_the_file_that_the_page_gives(
+    opened: Callable[..., AppTest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    test = taken(opened(**SMALL))
+    assert "Save Teaching as CSV above first" in shown_text(test).replace("*", "")
+    corpus = teaching_corpus()
+    table = pd.DataFrame(
+        {"text": corpus.texts, "sentiment": corpus.sentiment, "topic": corpus.topic}
+    )
+    (tmp_path / "teaching.csv").write_bytes(table.head(20).to_csv(index=False).encode("utf-8-sig"))
+    (command,) = [code.value for code in test.code if "privatize" in code.value][:1]
+    words = shlex.split(command)
+    assert words[4] == "./teaching.csv"
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run(capsys, *words[3:])
+    assert code == 0, error
+    assert json.loads((tmp_path / "private.csv.run.json").read_text())["documents"] == 20
 
 
 def test_the_teaching_corpus_is_one_click_away(opened: Callable[..., AppTest]) -> None:
