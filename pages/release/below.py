@@ -224,7 +224,7 @@ def _below(scene: ReleaseScene) -> None:
     offer = row.offers[step]
     st.header(say("3 Preview and copy"), anchor=False)
     if source is None:
-        inform(say("Choose another file: this one cannot be used."))
+        inform(say("Choose another file: this one cannot be used. Step 1 says why."))
         return
     say_source(source, scene.words)
     keep = CopyChoices()
@@ -247,7 +247,7 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
-        before_and_after = st.container()
+        before_and_after = st.container(gap=None)
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
         say_author(source, row.mechanism, offer.epsilon, scene.words)

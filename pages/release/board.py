@@ -25,6 +25,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.equal_leakage import task_curves
 from dpcore.papers.ours.offers import (
     COIN,
+    UNLEARNED,
     Clean,
     Offer,
     accuracy_offer,
@@ -58,7 +59,7 @@ _KEY = "word_privacy_lab.offers"
 _NARROW = 0.03
 """Relative width up to which an interval is hidden: interpolation is less accurate than that."""
 _GAP = later("not measured here")
-_UNMEASURED = later("Accuracy on your file is not measured yet: start the test below.")
+_UNMEASURED = later("Accuracy on your file is not measured yet.")
 _UNLEARNABLE = later(
     "This label cannot be learned from these texts: even without privacy a classifier is right on "
     "{share}, and always guessing the largest class on {majority}. So accuracy cannot be compared."
@@ -472,6 +473,8 @@ def _reading(goal: Goal, offers: Sequence[Offer]) -> tuple[str, str]:
             else say("{low} to {high}", low=low, high=high)
         )
         met = met if shares else []
+    if not met and all(offer.why == UNLEARNED for offer in offers):
+        return about, say("not measured yet")
     return about, span if met else say("none meets it")
 
 

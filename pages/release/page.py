@@ -24,6 +24,9 @@ _STYLE = """
 [class*=st-key-release_step] [data-testid=stText] {
   max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
 }
+.st-key-release_preview [data-testid=stColumn]:last-child {
+  border-left: 4px solid rgb(128 128 128 / 60%); padding-left: 0.75rem;
+}
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; padding: 0.5rem 0 0; }
 [data-testid=stMainBlockContainer] [class*=st-key-release_step] h2 { padding: 0; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; padding: 0.25rem 0 0; }

@@ -35,6 +35,8 @@ COIN = 0.5
 _DIGITS = 3
 _LITTLE = 0.05  # accuracy above the largest class, within which nothing is worth comparing
 NOT_MEASURED = "not measured with these words and settings"
+UNLEARNED = Filled("accuracy was not measured")
+"""Reasons why an offer has no ε."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def accuracy_offer(
         solved: result of `dpcore.study.utility.solve_margin` for it.
     """
     if solved is None:
-        return Offer(None, Filled("accuracy was not measured"))
+        return Offer(None, UNLEARNED)
     if solved.high is None:
         return Offer(None, Filled("loses more, or perhaps more, at every ε that was measured"))
     why = (
