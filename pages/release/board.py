@@ -129,7 +129,7 @@ def show_board(
 def packet(rows: Sequence[Row], goal: Goal, clean: Clean | None) -> dict[str, Any]:
     """Return the data of the component: every cell at every step, as words."""
     offers = [offer for row in rows for offer in row.offers]
-    columns = [say("Mechanism"), say("ε that meets the goal"), say("Content words guessed")]
+    columns = [say("Mechanism"), say("ε that meets the goal"), say("Words guessed")]
     columns.append(say("Near ones"))
     short = ["", "ε", say("Guessed"), say("Near")]
     # A column of nothing but gaps would say as often as there are rows that it is empty.

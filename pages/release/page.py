@@ -19,7 +19,7 @@ START = ("neighbour-response", "optimal", "tem", "madlib", "gaussian", "k-ary")
 _EXPERIMENT = "experiment"
 # Headings are those of steps and sections, not of pages; a step keeps to its line, on a phone too.
 _STYLE = """
-.st-key-release_line { row-gap: 0.75rem; }
+.st-key-release_line { row-gap: 0.75rem; margin: -0.25rem 0; }
 [class*=st-key-release_step] { flex: 0 0 auto; flex-wrap: nowrap; max-width: 100%; }
 [class*=st-key-release_step] [data-testid=stText] {
   max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
