@@ -98,7 +98,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
     expect(page.get_by_text("Used: 60 texts of 2 classes")).to_be_visible()
     page.get_by_role("button", name="Start the test", exact=True).click(timeout=WAIT_MS)
     stop = page.get_by_role("button", name="Stop and keep what is there")
-    expect(stop).to_be_visible()
+    expect(stop).to_be_visible(timeout=WAIT_MS)
     stop.click()
     expect(page.get_by_text("Stopped after")).to_be_visible(timeout=60_000)
     wait_idle(page)
