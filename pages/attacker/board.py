@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.mechanisms.mechanism import Mechanism
@@ -9,7 +10,7 @@ from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
 from pages.attacker.person_view import person_view
-from pages.attacker.scene import AttackerScene, defined_steps
+from pages.attacker.scene import GAME, AttackerScene, defined_steps
 from pages.attacker.sentence_view import budget_view, sentence_view
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
@@ -18,9 +19,8 @@ from pages.shared.link import segments, tabs
 from pages.shared.messages import inform
 
 OPEN_VIEW = "view"
-OUTPUT, GAME, SENTENCE, BUDGET, EXPOSED = (
+OUTPUT, SENTENCE, BUDGET, EXPOSED = (
     later("One output"),
-    later("Guess the word"),
     later("A sentence"),
     later("Budget"),
     later("Least protected"),
@@ -48,6 +48,11 @@ _VIEWS = {
     BUDGET: budget_view,
     EXPOSED: exposed_view,
 }
+
+
+def open_view() -> str:
+    """Return the English title of the open view, before it is drawn."""
+    return str(st.session_state.get(OPEN_VIEW) or st.query_params.get(OPEN_VIEW, OUTPUT))
 
 
 def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> None:

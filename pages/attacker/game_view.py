@@ -4,30 +4,81 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
 
-from dpcore.attack.game import Game, Judgement, Round
+from dpcore.attack.game import DIRECTIONS, Game, Judgement, Round
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_GAME_RELEASES, MAX_GAME_WORDS, MAX_TEXT_CHARACTERS
 from dpcore.measure.density import neighbourhood, ordinary_words
 from dpcore.measure.words import select_words
+from dpcore.mechanisms.additive.additive import SharedDirections
+from dpcore.mechanisms.registry import resolve
 from dpcore.noise.streams import generator
 from dpcore.plots.attack.icons import icon_caption, icon_figure
-from dpcore.plots.attack.words import chance_text, share_text
-from pages.attacker.scene import AttackerScene
+from dpcore.plots.attack.words import chance_text
+from pages.attacker.scene import GAME, AttackerScene
 from pages.attacker.tables import candidate_table, game_icons, score_table
+from pages.shared.dial import group_of, turn_dial
+from pages.shared.epsilon_dial import default_epsilon, epsilon_of, set_epsilon
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_seed, pick, whole_number
 from pages.shared.messages import note, refuse
 from pages.shared.once import memo
-from pages.shared.session import identity
+from pages.shared.session import identity, of_lexicon
+from pages.shared.sidebar import START_MECHANISM
 from pages.shared.table import show_table
-from pages.shared.taking import Takeaway, take_it_with_you
-from pages.shared.words import chosen_pair, plain_label, spelled
+from pages.shared.taking import Takeaway, show_line, take_it_with_you
+from pages.shared.words import chosen_pair, pair_is_typed, plain_label, spelled
+
+# Mechanism and ε of the game, apart from those of the other views.
+
+
+_MECHANISM, _EPSILON = "madlib", 10.0
+"""With the default list and three outputs the best attacker is right in about 55 of 100 rounds (by
+chance in 17), and in about 30 of 100 an output is the secret: neither trivial nor hopeless. At
+ε = 12 it is about 70 and 60."""
+_PLAYING, _APART, _PLAYED = "attack_playing", "attack_apart", "attack_played"
+
+
+def keep_apart(*, playing: bool) -> None:
+    """Exchange mechanism and ε when the game is opened or left; call it before they are drawn.
+
+    A link that names one of them decides, and so does a choice made on another page meanwhile.
+
+    Args:
+        playing: True if the game is the open view.
+    """
+    before = st.session_state.get(_PLAYING)
+    st.session_state[_PLAYING] = playing
+    if playing and before is None:
+        if not any(n == "attacked" or n.startswith("eps_") for n in st.query_params):
+            _put(_MECHANISM, _EPSILON)
+    elif playing and not before:
+        st.session_state[_APART] = _present()
+        _put(*st.session_state.get(_PLAYED, (_MECHANISM, _EPSILON)))
+    elif before and not playing and _present() == st.session_state.get(_PLAYED):
+        start = group_of(resolve(START_MECHANISM).meaning)
+        _put(*st.session_state.get(_APART, (START_MECHANISM, default_epsilon(start))))
+
+
+def _present() -> tuple[str, float]:
+    """Return the chosen mechanism and the ε of its dial."""
+    short = st.session_state.get("attacked", START_MECHANISM)
+    return short, epsilon_of(group_of(resolve(short).meaning))
+
+
+def _put(short: str, epsilon: float) -> None:
+    st.session_state["attacked"] = short
+    group = group_of(resolve(short).meaning)
+    set_epsilon(group, epsilon)
+    turn_dial(group.name)
+
 
 # Rounds of the guessing game, kept in this session only.
 
@@ -35,6 +86,7 @@ from pages.shared.words import chosen_pair, plain_label, spelled
 _ROUND = "attack_round"
 _DEALT = "attack_dealt"
 _ANSWERS = "attack_answers"
+_GUESS = "attack_guess"
 _KEPT = 2000  # rounds kept per session
 
 
@@ -48,6 +100,7 @@ class Rules:
         listed: name of the list.
         words: number of candidates.
         releases: number of outputs of one secret.
+        seed: seed of the rounds.
     """
 
     mechanism: str
@@ -55,6 +108,7 @@ class Rules:
     listed: str
     words: int
     releases: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -84,8 +138,9 @@ class Dealt:
     names: tuple[str, ...]
     identity: tuple[object, ...]
 
+    @cached_property
     def judgement(self) -> Judgement:
-        """Return the attacker's answer."""
+        """The attacker's answer."""
         return self.game.judge(self.dealt.outputs)
 
 
@@ -102,21 +157,28 @@ def on_the_table(scene: AttackerScene, listed: CandidateList, releases: int, see
     last: Dealt | None = st.session_state.get(_DEALT)
     if last is not None and last.identity == rules_and_round:
         return last
-    game = Game(mechanism, epsilon, listed.candidates, releases)
+    shared = _directions(scene.words.fingerprint)
+    game = Game(mechanism, epsilon, listed.candidates, releases, shared)
     # The last two parts of the identity are the seed and the round.
     if last is not None and last.identity[:-2] == rules_and_round[:-2]:
         game = last.game  # the rules are the same, so its laws can be reused
     # With the seed alone all rules would deal the same secret, so the key of the noise includes
     # them. No part contains a record separator, so different rules have different keys.
     key = "\x1e".join(str(part) for part in (*where, listed.candidates, releases))
-    dealt = game.deal(generator(seed, "guessing game", key, number))
-    rules = Rules(
-        f"{mechanism.short}", f"{epsilon:.5g}", listed.title, len(listed.candidates), releases
-    )
+    stream = generator(seed, "guessing game", key, number)
+    dealt = game.opening(stream) if number == 1 else game.deal(stream)
+    count = len(listed.candidates)
+    rules = Rules(mechanism.short, f"{epsilon:.5g}", listed.title, count, releases, seed)
     names = tuple(scene.words.words[i] for i in listed.candidates)
     table = Dealt(game, dealt, rules, names, rules_and_round)
     st.session_state[_DEALT] = table
     return table
+
+
+@of_lexicon(max_entries=1, show_spinner=False)
+def _directions(fingerprint: str) -> SharedDirections:  # noqa: ARG001 - the key of the cache
+    """Return public noise directions, shared by all sessions, to estimate the posterior."""
+    return SharedDirections(DIRECTIONS)
 
 
 def round_number() -> int:
@@ -136,7 +198,7 @@ def answer_of(table: Dealt) -> Answer | None:
 
 def answer(table: Dealt, guess: int) -> None:
     """Record a guess; only the first one counts."""
-    secret, attacker = table.dealt.secret, table.judgement().guess
+    secret, attacker = table.dealt.secret, table.judgement.guess
     key = (table.rules, table.identity)
     # A second click on the buttons of a slow page must not replace the first guess.
     memo(_answers(), key, lambda: Answer(guess, guess == secret, attacker == secret), _KEPT)
@@ -152,9 +214,9 @@ def scores() -> dict[Rules, list[Answer]]:
 
 
 def forget() -> None:
-    """Reset the score."""
+    """Reset the score and begin with the first round."""
     st.session_state.pop(_ANSWERS, None)
-    next_round()
+    st.session_state[_ROUND] = 1
 
 
 def _answers() -> dict[tuple[Rules, tuple[object, ...]], Answer]:
@@ -178,7 +240,7 @@ LISTS = {
 ANY, NEAR, OWN = later("Any words"), later("Neighbours"), later("My own list")
 OWN_WORDS = "game_words"
 _DEFAULT_COUNT = 6
-_CENTRE = "doctor"
+_CENTRE = "london"
 
 
 @dataclass(frozen=True)
@@ -243,12 +305,12 @@ def choose_list(words: Lexicon) -> Choice:
     known = [name for name, text in LISTS.items() if all(w in words for w in text.split())]
     title = pick(
         say("The secret is one of"),
-        [*known, ANY, NEAR, OWN],
+        [NEAR, *known, ANY, OWN],
         "game_list",
         say(
-            "Everybody knows the list. *Any words*: other ordinary words in every round. "
-            "*Neighbours*: a word and those nearest to it, the hardest list. *My own list*: "
-            "what you type."
+            "Everybody knows the list. *Neighbours*: a word and those nearest to it, the hardest "
+            "list. *Any words*: other ordinary words in every round. *My own list*: what you "
+            "type."
         ),
         width=200,
     )
@@ -293,46 +355,81 @@ def _centre(words: Lexicon) -> str:
 
 
 def game_view(scene: AttackerScene) -> None:
-    """Draw the rules, the current round, its end, and the score."""
+    """Draw the current round, its end, the score, and the rules."""
+    st.session_state[_PLAYED] = _present()
+    # First on the screen, and filled last: it needs the rules below it.
+    place = st.container()
+    st.header(say("Rules"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice, releases, seed = choose_list(scene.words), _releases(), _seed()
     try:
         listed = choice.listed(scene.words, seed)
         table = on_the_table(scene, listed, releases, seed)
     except DpcoreError as error:
-        refuse(say("There is nothing to guess from."), error)
+        with place:
+            refuse(say("There is nothing to guess from."), error)
         return
-    given = answer_of(table)
-    left, right = st.columns([2, 1])
-    with left, st.container(border=True):
-        _question(table, given, scene.reading)
+    typed = listed.title == OWN or (listed.title == NEAR and pair_is_typed())
+    address = None if typed else _address(scene, choice, table)
+    with place:
+        left, right = st.columns([2, 1])
+        with left, st.container(border=True):
+            _question(table, scene.reading)
+            given = _settled(table)
+            if given is not None:
+                _end(table, given)
+        with right, st.container(border=True):
+            _score(table)
+        _share(table, address)
         if given is not None:
-            _end(table, given)
-    with right, st.container(border=True):
-        _score(table)
-    if given is None:
-        note(
-            say(
-                "Guess as the attacker does: which word of the list is most likely to become "
-                "this one? Your guess is then set beside the attacker's."
-            )
-        )
-    else:
-        _after(table)
+            _after(table)
     _all_scores()
-    note(
-        say(
-            "Anyone who opens the link plays the same rounds; the score stays in this "
-            "browser session."
-        )
-    )
-    take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=listed.title == OWN))
+    take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=typed, address=address))
+
+
+def _settled(table: Dealt) -> Answer | None:
+    """Return the guess of this round, set beside the attacker's; None before it is made."""
+    guess = st.session_state.get(_GUESS)
+    if guess is not None and guess[0] == table.identity:
+        # Not in the callback of the button, which cannot say why it takes a moment.
+        with st.spinner(say("The attacker weighs the same outputs…")):
+            answer(table, guess[1])
+    st.session_state.pop(_GUESS, None)
+    return answer_of(table)
+
+
+def _guess(table: Dealt, place: int) -> None:
+    st.session_state[_GUESS] = table.identity, place
+
+
+def _address(scene: AttackerScene, choice: Choice, table: Dealt) -> str:
+    """Return the link of these rules, defaults included: a later default must not change it."""
+    group = group_of(scene.mechanism.meaning)
+    rules = {
+        "view": GAME,
+        "attacked": table.rules.mechanism,
+        f"eps_{group.name}": group.label(scene.epsilon),
+        "game_list": choice.title,
+        "game_outputs": str(table.rules.releases),
+        "seed": str(table.rules.seed),
+    }
+    if choice.count:
+        rules["game_count"] = str(choice.count)
+    if choice.title == NEAR:
+        rules["word"] = _centre(scene.words)
+    others = [
+        (name, value)
+        for name in st.query_params
+        if name not in rules
+        for value in st.query_params.get_all(name)
+    ]
+    base = (st.context.url or "").split("?")[0]
+    return f"{base}?{urlencode([*rules.items(), *others])}"
 
 
 def _seed() -> int:
     return choose_seed(
-        say("Secrets and noise come from it: a class that opens one link plays the same rounds."),
-        150,
+        say("Secrets and noise come from it: the same seed plays the same rounds."), 150
     )
 
 
@@ -341,7 +438,7 @@ def _releases() -> int:
         say("Outputs you see"),
         1,
         MAX_GAME_RELEASES,
-        1,
+        3,
         "game_outputs",
         say(
             "How often the one secret is released, each time with fresh noise. Every output "
@@ -351,11 +448,13 @@ def _releases() -> int:
     )
 
 
-def _question(table: Dealt, given: Answer | None, reading: str) -> None:
+def _question(table: Dealt, reading: str) -> None:
     st.markdown(
         say(
-            "**Round {number}.** The secret went through {reading}. This came out:",
+            "**Round {number}.** One of the {words} words below went through {reading}. This "
+            "came out:",
             number=round_number(),
+            words=len(table.names),
             reading=reading,
         )
     )
@@ -367,28 +466,36 @@ def _question(table: Dealt, given: Answer | None, reading: str) -> None:
                 else say("output {number}", number=number)
             )
             st.metric(label, table.game.mechanism.lexicon.words[output], width="content")
-    st.markdown(say("Which word was it?"))
+    st.markdown(say("Which word was it? Before, all are equally likely."))
+    guessed = answer_of(table) is not None or st.session_state.get(_GUESS) is not None
     with st.container(horizontal=True, key="game_guesses"):
         for place, name in enumerate(table.names):
             st.button(
                 # Labels of buttons are Markdown, and the words may be typed.
                 plain_label(name),
                 key=f"guess_{place}",
-                disabled=given is not None,
-                on_click=answer,
+                disabled=guessed,
+                on_click=_guess,
                 args=(table, place),
                 help=say("Your guess; the first one counts."),
             )
+    if table.dealt.telling and not guessed:
+        note(
+            say(
+                "The first round is picked so that it can be reasoned: of many draws of this "
+                "seed, the one that points most clearly to its word without showing it. The "
+                "later rounds are as drawn."
+            )
+        )
 
 
 def _end(table: Dealt, given: Answer) -> None:
-    judgement = table.judgement()
+    judgement = table.judgement
     st.markdown(f"**{_headline(given)}**")
     who, sure = say("The nearest-word attacker"), ""
     if judgement.posterior is not None:
-        who = say("Bayes")
-        chance = chance_text(float(judgement.posterior[judgement.guess]))
-        sure = say(" (chance {chance})", chance=numeral(chance))
+        who = say("The best attacker (Bayes)")
+        sure = say(" (chance {chance})", chance=_chance(judgement))
     # st.text: the words may come from a list that a person typed.
     st.text(
         say(
@@ -412,9 +519,24 @@ def _end(table: Dealt, given: Answer) -> None:
     )
 
 
+def _chance(judgement: Judgement) -> str:
+    """Return the attacker's belief in its guess, with the interval of an estimate."""
+    posterior, error = judgement.posterior, judgement.error
+    if posterior is None or error is None:
+        return ""
+    best, spread = float(posterior[judgement.guess]), 2 * float(error[judgement.guess])
+    chance = numeral(chance_text(best))
+    if not spread:
+        return chance
+    low, high = (
+        numeral(f"{100 * min(max(end, 0), 1):.0f}") for end in (best - spread, best + spread)
+    )
+    return say("about {chance}, estimated: {low} to {high}", chance=chance, low=low, high=high)
+
+
 def _after(table: Dealt) -> None:
     """Draw what the attacker inferred from the outputs."""
-    judgement = table.judgement()
+    judgement = table.judgement
     candidates = candidate_table(table, judgement)
     if judgement.posterior is None:
         note(
@@ -425,28 +547,51 @@ def _after(table: Dealt) -> None:
             )
         )
         show_table(candidates, say("Each word of the list with its distance from the outputs"))
-        return
-    st.header(say("What the attacker believes now"), anchor=False)
-    left, right = st.columns(2)
-    with left:
-        icons = game_icons(table, judgement)
-        show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
-    with right:
-        show_table(
-            candidates,
-            say("Each word of the list with the attacker's probability and its distance"),
-        )
-        long_run = table.game.long_run()
-        if long_run is not None:
-            st.text(
-                say(
-                    "In the long run Bayes is right in {share} with this list at this ε, blind "
-                    "guessing in {blind}. Nobody who sees the same does better than Bayes; in a "
-                    "few rounds you may be lucky.",
-                    share=numeral(share_text(long_run, "rounds")),
-                    blind=numeral(chance_text(1 / len(table.names))),
-                )
+    else:
+        st.header(say("What the attacker believes now"), anchor=False)
+        left, right = st.columns(2)
+        with left:
+            icons = game_icons(table, judgement)
+            show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
+        with right:
+            show_table(
+                candidates,
+                say("Each word of the list with the attacker's probability and its distance"),
             )
+    _long_run(table)
+
+
+def _long_run(table: Dealt) -> None:
+    """Say how often an attacker is right under these rules."""
+    with st.spinner(say("Playing many rounds…")):
+        often = table.game.long_run
+    exact = table.game.mechanism.exact_law
+    right, low, high = (numeral(f"{100 * share:.0f}") for share in often.right)
+    st.text(
+        say(
+            "In {rounds} rounds drawn like the later ones, {who} is right in {right} of 100 "
+            "(95 % interval {low} to {high}), blind guessing in {blind}. In {shown} of 100 an "
+            "output is the secret itself.",
+            rounds=numeral(f"{often.rounds:,}"),
+            who=say("Bayes") if exact else say("the nearest-word attacker"),
+            right=right,
+            low=low,
+            high=high,
+            blind=numeral(f"{100 / len(table.names):.0f}"),
+            shown=numeral(f"{100 * often.shown[0]:.0f}"),
+        )
+    )
+    if table.game.by_bayes:
+        note(
+            say("Nobody who sees the same outputs is right more often than Bayes.")
+            if exact
+            else say(
+                "Bayes is right at least as often. Its chances are estimated from {directions} "
+                "directions of the noise and others towards each output; the range is two "
+                "standard errors either way.",
+                directions=numeral(f"{DIRECTIONS.directions:,}"),
+            )
+        )
 
 
 def _headline(given: Answer) -> str:
@@ -469,15 +614,36 @@ def _score(table: Dealt) -> None:
         if rounds != 1
         else say("**Score** in 1 round")
     )
-    exact = table.game.mechanism.exact_law
     with st.container(horizontal=True):
         st.metric(say("You"), f"{sum(answer.right for answer in played)}")
         st.metric(
-            say("Bayes") if exact else say("Nearest"),
+            say("Bayes") if table.game.by_bayes else say("Nearest"),
             f"{sum(answer.attacker_right for answer in played)}",
         )
         # With equal chances, one round in as many as there are words is won blindly.
         st.metric(say("Chance"), numeral(f"{rounds / len(table.names):.1f}"))
+
+
+def _share(table: Dealt, address: str | None) -> None:
+    """Draw the score of this seed as a line to copy, with the link to the same rounds."""
+    played = scores().get(table.rules, [])
+    if not played:
+        return
+    if address is None:
+        note(say("Rounds of typed words have no link: it would contain what you typed."))
+        return
+    show_line(
+        say(
+            "Seed {seed}, {rounds} played: I guessed {right}, the attacker {attacker}. Your turn: "
+            "{address}",
+            seed=table.rules.seed,
+            rounds=len(played),
+            right=sum(each.right for each in played),
+            attacker=sum(each.attacker_right for each in played),
+            address=address,
+        )
+    )
+    note(say("Anyone who opens the link plays the same rounds."))
 
 
 def _all_scores() -> None:

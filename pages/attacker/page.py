@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from pages.attacker.board import board
+from pages.attacker.board import board, open_view
+from pages.attacker.game_view import keep_apart
+from pages.attacker.scene import GAME
 from pages.shared import link
 from pages.shared.frame import heading
 from pages.shared.language import say
@@ -10,7 +12,8 @@ from pages.shared.messages import footer
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
-heading(say("What does the attacker know now?"))
+heading(say("What can someone infer from one output?"))
+keep_apart(playing=open_view() == GAME)
 dial_place = st.container()
 with st.sidebar:
     chosen = choose_mechanism(

@@ -15,6 +15,9 @@ from pages.shared.language import later, say
 from pages.shared.words import OTHER, WORD, choose, choose_word, write_pair
 from pages.words.scene import default_words, shown_words
 
+GAME = later("Guess the word")
+"""Title of the view of the game, part of links."""
+
 
 def defined_steps(mechanism: Mechanism) -> list[float]:
     """Return the ε of the group's grid at which the mechanism is defined: the steps of the dial."""

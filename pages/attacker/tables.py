@@ -43,7 +43,6 @@ def candidate_table(table: Dealt, judgement: Judgement) -> pd.DataFrame:
         row: dict[str, object] = {"mark": MARKS[place], "word": table.names[place]}
         if judgement.posterior is not None:
             row["chance now"] = numeral(chance_text(float(judgement.posterior[place])))
-            row["probability"] = float(judgement.posterior[place])
         row["mean distance"] = round(float(judgement.distance[place]), 3)
         row["secret"] = say("← this one") if place == table.dealt.secret else ""
         rows.append(row)
@@ -74,6 +73,7 @@ def score_table(scores: dict[Rules, list[Answer]]) -> pd.DataFrame:
             "list": rules.listed,
             "words": rules.words,
             "outputs": rules.releases,
+            "seed": rules.seed,
             "rounds": len(played),
             "you": sum(answer.right for answer in played),
             "attacker": sum(answer.attacker_right for answer in played),
