@@ -61,7 +61,7 @@ DRAWN = (
     "interval bounds (IBP)", "largest class always", "least protected",
     "error, ±% of the count", "ln ε (ε per unit of distance)", "no mechanism above",
     "no noise: ordinary linear classifier, exact", "normal", "number of texts", "occurrences",
-    "of 1,000 words", "odds at most, as promised",
+    "of 1,000 words", "largest odds that the guarantee allows",
     "probability", "probability that it stays",
     "proved by PixelDP's condition", "right guesses in 100", "scale of the noise",
     "share of the words that may change", "share that is named correctly",

@@ -1,5 +1,5 @@
-// Posterior for one output: odds before and after in words, and a hundred squares of each. The data
-// holds all steps of the dial; the dial only selects one. spoken.js and svg_files.js are prepended.
+// Posterior for one output: a hundred squares before and after, and the same in words. The data holds
+// all steps of the dial; the dial only selects one. spoken.js and svg_files.js are prepended.
 
 const SIDE = 10;
 const CELL = 20;
@@ -47,16 +47,22 @@ const short = (word) => (word.length > 18 ? `${word.slice(0, 17)}…` : word);
 
 // Legend of the letters in the squares, in two columns below them.
 function key(data, step) {
+  const counted = (word, i) => filled(words.cases, { word, before: step.panels[0][i], after: step.panels[1][i] });
   const group = shape("g", { transform: `translate(0 ${TOP + PANEL})` });
   const seen = step.words.map((word, i) => [word, i])
     .filter(([, i]) => step.panels.some((counts) => counts[i] > 0));
   seen.forEach(([word, i], place) => {
     const x = (place % 2) * (PANEL + GAP);
     const y = LINE * (Math.floor(place / 2) + 1);
-    const cases = step.panels[1][i];
-    group.append(shape("text", { x, y }, `${data.marks[i]}  ${filled(words.cases, { word: short(word), count: cases })}`));
+    const cases = counted(short(word), i);
+    group.append(shape("text", { x, y }, `${data.marks[i]}  ${cases}`));
   });
-  if (!seen.length) group.append(shape("text", { x: 0, y: LINE }, words.none));
+  const last = seen.length;
+  const place = { x: (last % 2) * (PANEL + GAP), y: LINE * (Math.floor(last / 2) + 1) };
+  const rest = step.words.length;
+  if (step.panels.some((counts) => counts[rest] > 0)) {
+    group.append(shape("text", place, counted(data.rest, rest)));
+  }
   return group;
 }
 
@@ -79,14 +85,14 @@ function show(state) {
   if (!step) return;
   state.title.textContent = step.title;
   const now = step.best ? filled(words.best, { word: step.best }) : words.any;
-  const numbers = [[step.now, now], [step.before, words["before it"]], [step.change, words.change]];
+  const numbers = [[step.now, now], [step.before, filled(words.prior, { prior: data.known })]];
   state.numbers.replaceChildren(...numbers.map(([number, about]) => {
     const item = node("li");
     item.append(node("b", "", number), node("span", "", about));
     return item;
   }));
   state.lines.replaceChildren(...step.lines.map((text) => node("p", "", text)));
-  const height = TOP + PANEL + 3 * LINE + 8;
+  const height = TOP + PANEL + data.rows * LINE + 8;
   state.svg.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
   state.svg.setAttribute("aria-label", spoken(data, step));
   state.svg.replaceChildren(
@@ -114,7 +120,7 @@ function begin(parentElement) {
     step: 0,
     waiting: 0,
   };
-  state.body.append(state.title, state.numbers, state.svg, state.lines);
+  state.body.append(state.title, state.svg, state.numbers, state.lines);
   root.append(state.body, state.later);
   parentElement.append(root);
   state.hear = ({ detail }) => {

@@ -48,6 +48,21 @@ class Belief:
         """True if it holds typed text."""
         return self.kind != COMMON
 
+    @property
+    def known(self) -> str:
+        """The prior in a few words, as in "before, with all words equally likely"."""
+        if self.kind == LIST:
+            return say("the list below")
+        if self.kind == AROUND:
+            return say("the words around it known")
+        if self.share in (0, 100):
+            return (
+                say("words as common as in English")
+                if self.share
+                else say("all words equally likely")
+            )
+        return say("words {share} % as common as in English", share=self.share)
+
     def prior(self, words: Lexicon) -> Prior:
         """Return the prior over the words of a lexicon.
 
@@ -111,7 +126,7 @@ def _list() -> str:
         max_chars=MAX_TEXT_CHARACTERS,
         help=say(
             "`word=probability`, with commas between them; they sum to 1. Without numbers, "
-            "`garage, kitchen`, all are alike. No other word is possible then. At most "
+            "`garage, kitchen`, all are equally likely. No other word is possible then. At most "
             "{most} words; they are not put into the link.",
             most=MAX_ATTACK_PRIOR_WORDS,
         ),

@@ -36,7 +36,7 @@ def _sentence(scene: AttackerScene) -> None:
         say("What is guessed"),
         _SENTENCE_VIEWS,
         "about",
-        say("The words one by one, or the facts that the sentence holds about a person."),
+        say("The words one by one, or the facts about a person in the sentence."),
     )
     _SENTENCE_VIEWS[about](scene)
 

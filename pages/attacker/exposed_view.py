@@ -43,8 +43,8 @@ def exposed_view(scene: AttackerScene) -> None:
     if not scene.mechanism.exact_law:
         inform(
             say(
-                "Words are ranked by probabilities that this mechanism does not have: choose "
-                "tem, for instance. The page Words compares two words under every mechanism."
+                "The ranking needs probabilities that cannot be computed for this mechanism: "
+                "choose tem, for instance. The page Words compares two words under every mechanism."
             )
         )
         return
@@ -210,7 +210,7 @@ def _asked() -> bool:
         say("Try the attacker on {count} words at this ε", count=WORDS),
         key="attack_try",
         icon=":material/casino:",
-        help=say("The noise of this mechanism is drawn for every ε by itself: some ten seconds."),
+        help=say("The noise of this mechanism is drawn separately for each ε: some ten seconds."),
     )
 
 

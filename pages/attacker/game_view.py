@@ -42,7 +42,7 @@ from pages.shared.words import chosen_pair, pair_is_typed, plain_label, spelled
 _MECHANISM, _EPSILON = "madlib", 10.0
 """With the default list and three outputs the best attacker is right in about 55 of 100 rounds (by
 chance in 17), and in about 30 of 100 an output is the secret: neither trivial nor hopeless. At
-ε = 12 it is about 70 and 60."""
+ε = 12 it is about 75 and 60."""
 _PLAYING, _APART, _PLAYED = "attack_playing", "attack_apart", "attack_played"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +20,9 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import neighbourhood
 from dpcore.plots.attack.icons import MARKS, OTHER, colours
 from dpcore.plots.attack.odds import (
-    change_text,
     odds_caption,
     odds_figure,
     others_sentence,
-    pair_sentence,
     success_sentence,
     worst_sentence,
 )
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-# One output at every step of the dial: odds before and after, each as a hundred squares.
+# One output at every step of the dial: a hundred squares, before and after it is seen.
 #
 # The numbers that depend on ε are sent once, a few kilobytes, so that moving the dial needs only
 # the browser. Steps that take long to compute (a mechanism may have to solve for its law) are sent
@@ -68,15 +67,13 @@ if TYPE_CHECKING:
 NAME = "posterior"
 """Name of the drawing, in files."""
 _WORDS = {
-    "none": later("No word fills a square: each is too unlikely."),
     "waiting": later("Let go of the dial: this step takes a moment to compute."),
-    "cases": later("{word}: {count} in 100"),
+    "cases": later("{word}: {before} → {after} of 100"),
     "spoken": later("Of 100 cases, before: {before}. After: {after}."),
-    "best": later("now: it was “{word}”"),
-    "any": later("now: any possible word"),
-    "before it": later("before it was seen"),
-    "change": later("the change"),
-    "before": later("before"),
+    "best": later("it was “{word}”, now that the output is seen"),
+    "any": later("any possible word"),
+    "prior": later("before, with {prior}"),
+    "before": later("before it is seen"),
     "seen": later("“{word}” was seen"),
 }
 """Sentences of the component itself, which fills their gaps."""
@@ -98,16 +95,16 @@ def _component() -> Callable[..., Any]:
 
 
 def show_believed(
-    group: str, step: int, steps: list[dict[str, Any] | None], output: str, before: str
+    group: str, step: int, steps: list[dict[str, Any] | None], output: str, belief: Belief
 ) -> None:
-    """Draw the card and the squares.
+    """Draw the squares and the card.
 
     Args:
         group: name of the group whose dial moves them.
         step: current step of the dial.
         steps: result of `steps_of`.
         output: the output word.
-        before: the prior, in words.
+        belief: the prior.
     """
     _component()(
         key="believed",
@@ -116,15 +113,27 @@ def show_believed(
             "step": step,
             "name": NAME,
             "output": output,
-            "known": say(before),
+            "known": belief.known,
             "steps": steps,
             "marks": list(MARKS[:LETTERS]),
             "rest": say(OTHER),
             "colours": colours(LETTERS),
             "ink": INK,
+            "rows": _rows(steps),
         }
         | for_component(_WORDS),
     )
+
+
+def _rows(steps: list[dict[str, Any] | None]) -> int:
+    """Return the lines of the legend at the step that needs most: two entries stand in a line."""
+    # The same at every step, so that nothing below jumps while the dial moves.
+    named = [
+        sum(before > 0 or after > 0 for before, after in zip(*step["panels"], strict=True))
+        for step in steps
+        if step is not None
+    ]
+    return math.ceil(max(named, default=0) / 2)
 
 
 def steps_of(
@@ -189,31 +198,32 @@ def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     bound = numeral(chance_at_most(view.bound))
     lines = [say("The guarantee alone allows up to {bound}.", bound=bound)]
     lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
-    if view.odds is not None:
-        ratio = view.odds
-        first, second = names[ratio.first], names[ratio.second]
-        lines.append(pair_sentence(first, second, ratio.log_ratio, ratio.claimed))
     return {
-        "title": say("“{word}” came out of {reading}.", word=names[output], reading=scene.reading),
+        "title": _title(scene, output),
         "best": names[best.word],
         "now": numeral(chance_text(best.posterior, certain=best.prior >= 1)),
         "before": numeral(chance_text(best.prior, certain=True)),
-        "change": numeral(change_text(best.prior, best.posterior)),
         "lines": lines,
         "words": [names[each.word] for each in named],
         "panels": panels,
     }
 
 
+def _title(scene: AttackerScene, output: int) -> str:
+    return say(
+        "“{word}” came out of {reading}. Each square is one of 100 texts in which that happens; "
+        "its letter is the word that was written.",
+        word=scene.words.words[output],
+        reading=scene.reading,
+    )
+
+
 def _rare(scene: AttackerScene, output: int) -> dict[str, Any]:
     return {
-        "title": say(
-            "“{word}” came out of {reading}.", word=scene.words.words[output], reading=scene.reading
-        ),
+        "title": _title(scene, output),
         "best": "",
         "now": say("0 to 100 in 100"),
         "before": say("as before"),
-        "change": say("cannot be computed"),
         "lines": [
             say(
                 "This output is too rare here: under every possible word its chance is below "
@@ -264,7 +274,7 @@ def output_view(scene: AttackerScene) -> None:
         if steps is None:
             return
         with card:
-            show_believed(group_of(scene.mechanism.meaning).name, step, steps, seen, belief.kind)
+            show_believed(group_of(scene.mechanism.meaning).name, step, steps, seen, belief)
         view = look(scene, output, belief, pair)
         worst = worst_pair(scene, output, belief, pair)
     # Before `DpcoreError`, of which it is a kind: here nobody made a mistake.
@@ -292,7 +302,7 @@ def output_view(scene: AttackerScene) -> None:
     with st.expander(say("How is this computed?")):
         note(
             say(
-                "Before: {prior}. Probabilities: {method}, right to {error} of their size. "
+                "Before: {prior}. Probabilities: {method}, relative error at most {error}. "
                 "Bayes' rule does the rest: the attacker sees the word that came out, and knows "
                 "the mechanism and ε. Nothing is secret but the word itself and the noise.",
                 prior=view.prior,
@@ -332,8 +342,8 @@ def _two_words(scene: AttackerScene, worst: Odds, drawn: _Drawn) -> None:
         show_figure(drawn.odds, odds_caption(drawn.ratio), drawn.ratio, "odds")
         note(
             say(
-                "Whatever the attacker believed of the two before, this output multiplies the "
-                "odds between them by that factor."
+                "Under any prior, this output multiplies the odds between the two words by that "
+                "factor."
             )
         )
     st.text(
@@ -357,9 +367,9 @@ def _overall(scene: AttackerScene, belief: Belief) -> None:
             key="attack_overall",
             icon=":material/casino:",
             help=say(
-                "All outputs are summed where that can be done; else words are drawn as the "
-                "attacker believes them, {outputs} outputs are released, and the chance that "
-                "the best guess is right is computed for each; some seconds.",
+                "All outputs are summed where possible; otherwise {outputs} words are drawn from "
+                "the prior and released, and the chance that the best guess is right is computed "
+                "for each. This takes some seconds.",
                 outputs=OUTPUTS,
             ),
         )

@@ -19,7 +19,7 @@ with st.sidebar:
     chosen = choose_mechanism(
         say(
             "Where the probabilities of its outputs can be computed, the attacker is the best "
-            "there is for one output and the prior that is set; for the others it is the "
+            "possible one for one output and the chosen prior; for the other mechanisms it is the "
             "nearest-neighbour attacker."
         )
     )

@@ -51,14 +51,14 @@ def person_view(scene: AttackerScene) -> None:
     """Draw the text with its facts, what comes out of it, and the recorded authors."""
     note(
         say(
-            "People are harmed as persons, and words are only the means: a name, a place, an "
-            "illness. Here is which facts of a text still come out, or can still be guessed."
+            "It is people who are harmed: by a name, a place, an illness that becomes known. "
+            "This view shows which facts of a text still come out, or can still be guessed."
         )
     )
     text = text_box()
     facts = _choose_facts(text)
     seed = choose_seed(
-        say("Of all noise on this page: who opens the same link sees the same words."), 150
+        say("Seed of all noise on this page: the same link shows the same words to everyone."), 150
     )
     try:
         bench = bench_of(scene, text)
@@ -91,8 +91,8 @@ def _choose_facts(text: str) -> tuple[str, ...]:
         key=_FACTS,
         persist_state="session",
         help=say(
-            "Words of the text as they stand there. Of your own text these are at first the "
-            "personal data that rules find; add what else says something about you. Like the "
+            "Words exactly as in the text. For your own text these are at first the personal "
+            "data that rules find; add anything else that says something about you. Like the "
             "text, they stay in this browser session and out of the link."
         ),
     )
@@ -123,7 +123,7 @@ def measure_facts(scene: AttackerScene, text: str, facts: Sequence[str]) -> Fact
     mechanism, epsilon, words = scene.mechanism, scene.epsilon, scene.words
 
     def guesses() -> list[Guesses]:
-        with Reporter(say("Asking what someone would guess from each output")) as progress:
+        with Reporter(say("Computing the best guess for each output")) as progress:
             return guesses_at(
                 mechanism,
                 mechanism.check_epsilons([epsilon]),
@@ -150,8 +150,8 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
     if found.persons_left is None or found.persons_guessed is None:
         inform(
             say(
-                "None of these facts stands in the text word for word: write them as they stand "
-                "there, with commas between them."
+                "None of these facts occurs in the text word for word: copy them from the text, "
+                "with commas between them."
             )
         )
         return
@@ -159,8 +159,8 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
     with st.container(horizontal=True):
         st.metric(say("facts in the text"), found.tags[0].facts, width="content")
         for title, share, lower in (
-            (say("of 100 releases leave one at least"), found.persons_left.value, False),
-            (say("let one at least be guessed"), found.persons_guessed.value, weak),
+            (say("of 100 releases leave at least one"), found.persons_left.value, False),
+            (say("let at least one be guessed"), found.persons_guessed.value, weak),
         ):
             st.metric(title, _of_100(share, at_least_so=lower), width="content")
     rows = [
@@ -181,9 +181,9 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
     )
     note(
         say(
-            "Who guesses knows the mechanism and how common words are, sees one output at a time, "
-            "and is granted function words. A word outside the vocabulary never comes out. Not "
-            "measured: what a text only implies, its style and its length."
+            "The attacker knows the mechanism and how common words are, sees one output at a "
+            "time, and is given the function words. A word outside the vocabulary never comes "
+            "out. Not measured: what a text only implies, its style and its length."
         )
     )
     if weak:
@@ -192,8 +192,8 @@ def _show(scene: AttackerScene, facts: Sequence[str], found: FactsLeft, released
         # Of Clopper and Pearson: 0 of 100 is compatible with 1 − .025^(1/100) = .0363.
         note(
             say(
-                "Its shares are counted over 100 rewritings: of a fact in the vocabulary 0 may be "
-                "up to 3.7 of 100 (95 %)."
+                "Its shares are counted over 100 rewritings: for a fact in the vocabulary, 0 can "
+                "still mean up to 3.7 of 100 (95 %)."
             )
         )
 
@@ -235,10 +235,10 @@ def _show_authors(mechanism: str) -> None:
             names=True,
         )
         among = segments(
-            say("The author comes"),
+            say("The author ranks"),
             _AMONG,
             "person_among",
-            say("All authors are ranked by how well the words that they are known by fit."),
+            say("All authors are ranked by how well their known words fit."),
             start="among the first ten",
         )
     top = _AMONG[among]

@@ -40,7 +40,7 @@ def recovered_view() -> None:
     """Draw the recorded shares, the gains of readers over the bigrams, and the authors named."""
     st.header(say("All mechanisms at equal leakage"), anchor=False)
     counted = segments(
-        say("A word is got back if it is the"),
+        say("A word counts as recovered if it is the"),
         _QUANTITIES,
         "got_back",
         say("The attacker names one word, or ten in order of belief."),
@@ -50,8 +50,8 @@ def recovered_view() -> None:
         _shares(recorded(STUDY.name), *_QUANTITIES[counted], WORDS)
         note(
             say(
-                "A language model of 135 million weights, which weighs whole sentences, read the "
-                "same releases."
+                "A language model with 135 million weights, which scores whole sentences, read "
+                "the same releases."
             )
         )
         _shares(recorded(LARGE.name), *_QUANTITIES[counted], SMOLLM2)
@@ -63,7 +63,7 @@ def recovered_view() -> None:
 
 def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
     """Draw the table of one reader, and its gain over the bigrams."""
-    told = say("Shares of the changed content words that each attacker gets back, by mechanism")
+    told = say("Shares of the changed content words that each attacker recovers, by mechanism")
     show_table(
         _by_attacker(record, quantity, (*READ_BY, reader), say("changed words"), percent=True),
         f"{told}: {say(_TITLES[reader])}",  # a screen reader needs two names
@@ -72,8 +72,8 @@ def _shares(record: Recorded, quantity: str, gained: str, reader: str) -> None:
     note(
         say(
             "Shares with 95 % intervals from the spread between texts, each mechanism at the ε "
-            "where one output gives away that share of the words. The last reader gets back more "
-            "than the bigrams for certain in {better} of {all} rows, and less for certain in "
+            "where one output gives away that share of the words. The last reader certainly "
+            "recovers more than the bigrams in {better} of {all} rows, and certainly less in "
             "{worse}. Recorded by:",
             # For certain: the whole interval of the gain is on one side of 0.
             better=int((gains["low"] > 0).sum()),
@@ -89,13 +89,13 @@ def _authors(record: Recorded) -> None:
     names = (WRITTEN, FREQUENCY, BIGRAM, WORDS)
     show_table(
         _by_attacker(record, "author place", names, say("passages"), percent=False),
-        say("Mean place of the author whose blog a released passage is of, by mechanism"),
+        say("Mean rank of the author of a released passage, by mechanism"),
     )
     chance = float(record.table.loc[record.table["quantity"] == "place by chance", "value"].max())
     note(
         say(
             "{blogs} blogs are known by the words of their other texts; the one whose words fit "
-            "the released passage best comes first. By chance the place is {chance}. With 95 % "
+            "the released passage best comes first. By chance the rank is {chance}. With 95 % "
             "intervals from the spread between documents. For your own texts: `python -m "
             "dpcore attack --authors`. Recorded by:",
             # The mean place among n blogs by chance is (n + 1)/2.

@@ -64,8 +64,8 @@ _OUTPUT = "seen"
 _ANY = later("Pick one, or type any word of the vocabulary and press Enter.")
 
 _PAIR = later(
-    "One of the two words that this output is to tell apart, whatever the prior; the same two are "
-    "chosen on the other pages."
+    "One of the two words to tell apart by this output, under any prior; the other pages use the "
+    "same two."
 )
 
 

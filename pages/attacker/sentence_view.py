@@ -162,21 +162,20 @@ _KNOWN, _ASKED = "attack_sentences", "sentence_reading_asked"
 _READERS = (later("bigram"), later("words"), later("smollm2"))
 """Names of the engine: `dpcore.attack.language.context.READERS`."""
 _SEEN = later(
-    "✔ marks a right guess. All three see the same outputs and know the mechanism; the first holds "
-    "all words for equally likely, the second goes by how common they are."
+    "✔ marks a right guess. All three see the same outputs and know the mechanism. The first takes "
+    "all words to be equally likely, the second uses how common they are."
 )
 _READ_BY = {
     BIGRAM: later(
-        "The third goes by a smoothed bigram of English, exactly and over the whole vocabulary."
+        "The third uses a smoothed bigram of English, exactly and over the whole vocabulary."
     ),
     WORDS: later(
-        "The third goes by bigrams and a small network that reads all words of a sentence. What it "
-        "says is an approximation: the other words are guesses too, and they are read three times "
-        "over."
+        "The third uses bigrams and a small network that reads the whole sentence. Its answer is "
+        "an approximation: the other words are guesses too, and they are read three times."
     ),
     SMOLLM2: later(
-        "The third goes by bigrams and a language model that weighs sentences they hold for "
-        "possible. What it says is an approximation: a few dozen sentences stand for all."
+        "The third uses bigrams and a language model that scores the sentences they consider "
+        "possible. Its answer is an approximation: a few dozen sentences stand for all."
     ),
 }
 
@@ -198,13 +197,13 @@ def sentence_view(scene: AttackerScene) -> None:
     """Draw the sentence box, the rewritten sentence and the guesses."""
     note(
         say(
-            "The promise is about each word by itself. An attacker who knows the language reads "
-            "on: words explain their neighbours, and that is no part of the promise."
+            "The guarantee covers each word by itself. An attacker who knows the language reads "
+            "on: words explain their neighbours, and the guarantee does not cover that."
         )
     )
     text = text_box()
     seed = choose_seed(
-        say("Of all noise on this page: who opens the same link sees the same words."), 150
+        say("Seed of all noise on this page: the same link shows the same words to everyone."), 150
     )
     if not scene.mechanism.exact_law:
         inform(
@@ -223,7 +222,7 @@ def sentence_view(scene: AttackerScene) -> None:
         say(
             "bigram knows which word follows which, and its answer is exact; words adds a small "
             "network that reads the whole sentence, and its answer is an approximation. So is that "
-            "of smollm2, a language model of an optional package, which takes its time."
+            "of smollm2, a slower language model from an optional package."
         ),
     )
     try:
@@ -336,7 +335,7 @@ def show_counts(recovered: Recovery) -> None:
     ]
     # The note repeats the text alternative of the table: what is counted matters to everybody.
     told = say(
-        "Of {count} changed content words, how many each attacker gets back",
+        "Of {count} changed content words, how many each attacker recovers",
         count=int(recovered.counted.sum()),
     )
     note(told)
@@ -350,8 +349,8 @@ def budget_view(scene: AttackerScene) -> None:
     """Draw the sentence box, the number of releases, and the sum of the guarantees."""
     note(
         say(
-            "Every word is protected by noise of its own, so that what is promised about a "
-            "sentence is the sum over its words, and over every time that it is released."
+            "Each word has its own noise, so the guarantee for a sentence is the sum over its "
+            "words and over its releases."
         )
     )
     text = text_box()
@@ -362,11 +361,12 @@ def budget_view(scene: AttackerScene) -> None:
             MAX_ATTACK_RELEASES,
             1,
             "releases",
-            say("How often the same sentence is rewritten with fresh noise and given away."),
+            say("How often the same sentence is rewritten with fresh noise and released."),
             width=250,
         )
         seed = choose_seed(
-            say("Of all noise on this page: who opens the same link sees the same words."), 150
+            say("Seed of all noise on this page: the same link shows the same words to everyone."),
+            150,
         )
     try:
         bench = bench_of(scene, text)
@@ -389,14 +389,11 @@ def budget_view(scene: AttackerScene) -> None:
         )
     note(
         say(
-            "A word that stands twice is released twice: anyone who knows that both places hold "
-            "the same word sees two outputs of it. Longer sentences are not hidden at all: "
-            "their length shows."
+            "A word that occurs twice is released twice: anyone who knows that both are the same "
+            "word sees two outputs of it. The length of a sentence is not hidden at all."
         )
     )
-    note(
-        say("The losses in the table are what the guarantee says of each word and its nearest one.")
-    )
+    note(say("The losses in the table are the guarantee for each word against its nearest one."))
     _comes_back(scene, bench, seed)
     take_it_with_you(
         lambda: Takeaway(
@@ -421,8 +418,8 @@ def _comes_back(scene: AttackerScene, bench: Bench, seed: int) -> None:
     if read is not None:
         note(
             say(
-                "The sum is a promise against everybody. What attackers get back of one release, "
-                "of which the last reads on by bigrams of English:"
+                "The sum is a guarantee against every attacker. This is what three attackers "
+                "recover from one release; the last one reads on by bigrams of English:"
             )
         )
         show_counts(read.recovered)

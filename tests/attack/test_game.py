@@ -73,7 +73,7 @@ def test_the_long_run_counts_the_rounds_that_show_the_secret() -> None:
     ])  # fmt: skip
     share, *_ = rules.long_run.shown
     margin = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * rules.long_run.rounds))
-    # Of three outputs one at least, between the largest of the chances and their sum.
+    # At least one of three outputs: between the largest of the chances and their sum.
     assert stays - margin <= share <= 3 * stays + margin
 
 

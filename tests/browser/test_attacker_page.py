@@ -80,25 +80,54 @@ def test_the_squares_follow_the_thumb_without_the_server(app_url: str, new_page:
     assert not watch.page_errors
 
 
-def test_the_game_is_played_by_keyboard(app_url: str, new_page: NewPage) -> None:
+def outputs(page: Page) -> list[str]:
+    """The words that came out in the round."""
+    return (
+        page.locator(".st-key-game_outputs_shown").get_by_test_id("stMetricValue").all_inner_texts()
+    )
+
+
+def test_the_game_is_played_by_keyboard_and_its_link_plays_the_same(
+    app_url: str, new_page: NewPage
+) -> None:
     page, watch = new_page()
-    open_page(page, f"{app_url}/attacker?view=Guess+the+word")
+    open_page(page, f"{app_url}/attacker?view=Guess+the+word&seed=7")
     expect(page.get_by_text("Which word was it?")).to_be_visible(timeout=PREPARED)
+    wait_idle(page)
+    rounds = []
     for number in (1, 2):
         expect(page.get_by_text(f"Round {number}.")).to_be_visible()
-        page.get_by_role("button", name="asthma").focus()
+        rounds.append(outputs(page))
+        page.get_by_role("button", name="glasgow").focus()
         page.keyboard.press("Enter")
-        expect(page.get_by_text("You said “asthma”")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("You said “glasgow”")).to_be_visible(timeout=PREPARED)
         expect(page.locator(".js-plotly-plot")).to_have_count(1, timeout=30_000)
         wait_idle(page)
         page.get_by_role("button", name="Next word").focus()
         page.keyboard.press("Enter")
         wait_idle(page)
     expect(page.get_by_text("Score in 2 rounds")).to_be_visible()
-    # The score is of this session: a new one knows nothing of it.
+    assert all(len(shown) == 3 for shown in rounds)
+    line = page.get_by_test_id("stCode").inner_text()
+    assert line.startswith("Seed 7, 2 played: I guessed ")
+    # The rounds are those of the link; the score is of this session.
     other, _ = new_page()
-    open_page(other, f"{app_url}/attacker?view=Guess+the+word")
+    open_page(other, app_url + line[line.index("/attacker?") :].strip())
     expect(other.get_by_text("Score in 0 rounds")).to_be_visible(timeout=30_000)
+    wait_idle(other)
+    assert outputs(other) == rounds[0]
+    assert not watch.page_errors
+
+
+def test_the_game_has_rules_of_its_own(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_output(page, f"{app_url}/attacker?eps_metric=3")
+    open_view(page, "Guess the word")
+    expect(page.get_by_text("went through madlib at ε = 10.")).to_be_visible(timeout=PREPARED)
+    open_view(page, "One output")
+    expect(page.get_by_text("“garage” came out of tem at ε = 3.")).to_be_visible(timeout=30_000)
+    wait_idle(page)
+    assert page.get_by_role("slider", name="Metric privacy: ε per distance").is_visible()
     assert not watch.page_errors
 
 
@@ -113,8 +142,8 @@ def test_every_view_is_accessible_and_fits(
     for view in VIEWS:
         open_view(page, view)
         if view == "Guess the word":
-            page.get_by_role("button", name="asthma").click()
-            expect(page.get_by_text("You said “asthma”")).to_be_visible(timeout=30_000)
+            page.get_by_role("button", name="glasgow").click()
+            expect(page.get_by_text("You said “glasgow”")).to_be_visible(timeout=PREPARED)
             wait_idle(page)
         assert_accessible(page)
         width = page.evaluate("document.documentElement.scrollWidth")

@@ -49,7 +49,7 @@ def test_words_of_a_budget_are_no_markup() -> None:
 
 def test_the_budget_caption_names_the_sum_and_the_dearest_word() -> None:
     caption = budget_caption(spent(2), 1.0).how
-    assert "as promised: no real limit" in caption
+    assert "by the guarantee: no real limit" in caption
     assert "a guess may be right in nearly all cases. Most" in caption
     assert "“my” (2 outputs; no real limit against “your”)" in caption
 

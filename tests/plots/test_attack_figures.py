@@ -188,10 +188,10 @@ def test_the_worst_pair_says_how_much_of_the_guarantee_is_used() -> None:
     sentence = worst_sentence("garage", "14", math.log(1.7e4), math.log(1.5e8), broken=False)
     assert sentence == (
         "Of all words this output separates “garage” from “14” most, relative to the guarantee: by "
-        "a factor of 17,000; promised: no real limit."
+        "a factor of 17,000; guarantee: no real limit."
     )
     assert limit_text(math.log(20)) == "at most 20"
     assert limit_text(math.inf) == "no limit"
-    assert "promised: at most 2, which it breaks" in worst_sentence(
+    assert "guarantee: at most 2, which this breaks" in worst_sentence(
         "a", "b", 3.0, math.log(2), broken=True
     )

@@ -158,11 +158,11 @@ ODDS = pd.DataFrame(
 def test_the_odds_say_who_is_favoured_and_what_is_guaranteed() -> None:
     caption = [odds_sentence(row) for _, row in ODDS.iterrows()]
     assert caption[0] == (
-        "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; promised: at most "
+        "TEM: seeing “zoo” multiplies the odds of “city” against “town” by 2; guarantee: at most "
         "7.4."
     )
     assert caption[1] == (
-        "Madlib: “zoo” leaves the odds undecided: each at most 1 in 330; claimed, but refuted: no "
+        "Madlib: “zoo” leaves the odds undecided: each at most 1 in 330; guarantee, refuted: no "
         "real limit."
     )
     assert odds.odds_figure(ODDS).data[0].text[1] == "undecided: each at most 1 in 330"

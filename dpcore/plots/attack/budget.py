@@ -53,7 +53,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
     return draw_figure(
         bars,
         height=_REST_PIXELS + _ROW_PIXELS * len(rows),
-        xaxis=axis("odds at most, as promised", tickvals=places, ticktext=labels),
+        xaxis=axis("largest odds that the guarantee allows", tickvals=places, ticktext=labels),
         yaxis=axis(
             autorange="reversed",
             showgrid=False,
@@ -72,7 +72,7 @@ def budget_caption(table: pd.DataFrame, success: float) -> Caption:
     right = share_at_most(success, "cases", certain=math.isinf(total))
     how = (
         "This sentence, or the same one with every word replaced by its nearest neighbour? Odds "
-        f"that the outputs may give, as promised: {limit_text(total)}; a guess may be right in "
+        f"that the outputs may give by the guarantee: {limit_text(total)}; a guess may be right in "
         f"{right}. Most of that is spent on “{worst['word']}” ({seen}; "
         f"{limit_text(float(worst['loss']))} against “{worst['nearest']}”)."
     )

@@ -149,7 +149,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
             "color": [style.colour for style in styles] * 2,
             "line": {"width": 3},
         },
-        hovertemplate="%{y}<br>promised: at most %{text}<extra>bound</extra>",
+        hovertemplate="%{y}<br>guarantee: at most %{text}<extra>bound</extra>",
     )
     label = note("1×: learns nothing", 0, 1, yref="paper", yanchor="bottom", xanchor="center")
     return draw_figure(
@@ -159,7 +159,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         shapes=[rule(2, "dot", **upright(0))],
         annotations=[label],
         xaxis=axis(
-            f"← for “{other}”   (bar: this output; ticks: at most, as promised)   for “{word}” →",
+            f"← for “{other}”   (bar: this output; ticks: limit of the guarantee)   for “{word}” →",
             range=[-reach - pad, reach + pad],
             tickvals=places,
             ticktext=labels,
@@ -234,18 +234,6 @@ def _bound_text(log_bound: float) -> str:
     return f"{factor_text(log_bound, at_most)} times{' (beyond this axis)' if beyond else ''}"
 
 
-def pair_sentence(word: str, other: str, log_ratio: float, claimed: float) -> str:
-    """Describe the odds of two words given an output; `claimed` is ln of the guaranteed bound."""
-    if math.isnan(log_ratio):
-        return f"“{word}” or “{other}”? Undecided: both are below what can be computed."
-    if log_ratio < 0:
-        word, other, log_ratio = other, word, -log_ratio
-    return (
-        f"“{word}” is now {count_text(log_ratio)} times more likely against “{other}”; promised: "
-        f"{limit_text(claimed)}."
-    )
-
-
 def odds_caption(table: pd.DataFrame) -> Caption:
     """Name the mechanism whose output tells the words apart best, and describe each mechanism."""
     lengths = [abs(_length(row)) for _, row in table.iterrows()]
@@ -259,7 +247,8 @@ def odds_sentence(row: pd.Series) -> str:
     """Write one row of the odds table as a sentence."""
     output = row["output"]
     bound = limit_text(float(row["log_bound"]))
-    promised = f"{'claimed, but refuted' if row['status'] == 'refuted' else 'promised'}: {bound}"
+    refuted = ", refuted" if row["status"] == "refuted" else ""
+    promised = f"guarantee{refuted}: {bound}"
     odds = favoured_word(row)
     factor = odds_text(odds.ratio, odds.low, odds.high)
     if not factor:
@@ -330,10 +319,10 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         claimed: the largest one that the guarantee allows.
         broken: True if the ratio is beyond the guarantee.
     """
-    breaks = ", which it breaks" if broken else ""
+    breaks = ", which this breaks" if broken else ""
     return (
         f"Of all words this output separates “{word}” from “{other}” most, relative to the "
-        f"guarantee: by a factor of {count_text(abs(log_ratio))}; promised: "
+        f"guarantee: by a factor of {count_text(abs(log_ratio))}; guarantee: "
         f"{limit_text(claimed)}{breaks}."
     )
 

@@ -21,9 +21,8 @@ from tests.pages.attacker.reading import FEW, believed, small
 def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     test = opened()
     card = believed(test)
-    assert card["title"] == "“garage” came out of tem at ε = 2.5."
+    assert card["title"].startswith("“garage” came out of tem at ε = 2.5. Each square is one of")
     assert card["before"] == "4 in 100"
-    assert card["change"].endswith(" times more likely")
     assert card["lines"][0].startswith("The guarantee alone allows up to")
     assert [sum(panel) for panel in card["panels"]] == [100, 100]
     rows = table(test, "now", "before")

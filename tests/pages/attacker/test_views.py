@@ -40,7 +40,7 @@ def test_the_language_model_reads_when_it_is_asked(
     rows = table(test, "written", "released", "reads the sentence")
     assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
     shown = shown_text(test)
-    assert "a language model that weighs sentences" in shown
+    assert "a language model that scores the sentences" in shown
     assert not [button for button in test.button if button.key == "sentence_read"]
 
 
@@ -67,10 +67,10 @@ def test_the_network_refuses_other_words_and_the_record_is_shown(
     assert "take the reader bigram" in shown
     recorded = table(test, "mechanism", "reads on by bigrams", "reads on by the network too")
     assert "tem" in set(recorded["mechanism"])
-    assert shown.count("The last reader gets back more than the bigrams for certain in") == 2
+    assert shown.count("The last reader certainly recovers more than the bigrams in") == 2
     named = table(test, "passages", "reads what was written", "sees the output alone")
     assert set(recorded["mechanism"]) == set(named["mechanism"])
-    assert "By chance the place is 5.5" in shown
+    assert "By chance the rank is 5.5" in shown
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])
