@@ -23,6 +23,7 @@ from dpcore.plots.attack.icons import icon_caption, icon_figure
 from dpcore.plots.attack.words import chance_text
 from pages.attacker.scene import GAME, AttackerScene
 from pages.attacker.tables import candidate_table, game_icons, score_table
+from pages.shared import link
 from pages.shared.dial import group_of, turn_dial
 from pages.shared.epsilon_dial import default_epsilon, epsilon_of, set_epsilon
 from pages.shared.figure import csv_button, show_figure
@@ -75,6 +76,8 @@ def _present() -> tuple[str, float]:
 
 def _put(short: str, epsilon: float) -> None:
     st.session_state["attacked"] = short
+    # The field writes into the link only what is chosen in it.
+    link.put({"attacked": [short] if short != START_MECHANISM else []})
     group = group_of(resolve(short).meaning)
     set_epsilon(group, epsilon)
     turn_dial(group.name)

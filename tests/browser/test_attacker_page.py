@@ -94,6 +94,8 @@ def test_the_game_is_played_by_keyboard_and_its_link_plays_the_same(
     open_page(page, f"{app_url}/attacker?view=Guess+the+word&seed=7")
     expect(page.get_by_text("Which word was it?")).to_be_visible(timeout=PREPARED)
     wait_idle(page)
+    # The address names what the view was opened with: a later visit under it is the same.
+    assert {"attacked", "eps_metric"} <= set(parse_qs(urlsplit(page.url).query))
     rounds = []
     for number in (1, 2):
         expect(page.get_by_text(f"Round {number}.")).to_be_visible()
