@@ -1,21 +1,23 @@
-"""One picture: clean and noisy, its votes and bounds, and its certificate as the noise grows."""
+"""One picture: painted, its votes and bounds, and its certificate as the noise grows."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from dpcore.learn.pixeldp.certified import ABSTAINED, Bound, score_bounds
-from dpcore.learn.pixeldp.digits import Place, digits, look_at
+from dpcore.learn.pixeldp.certified import ABSTAINED, Bound, score_bounds, score_values
+from dpcore.learn.pixeldp.digits import WIDTH, Place, digits, look_at, picture_of, picture_text
+from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.noise.streams import generator
-from dpcore.outwards import at_least
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.robust.picture import COLUMNS as VOTES
-from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
+from dpcore.plots.robust.picture import votes_caption, votes_figure
 from dpcore.plots.robust.shares import COLUMNS, lines_figure
 from dpcore.plots.style import Caption
 from pages.robustness.pictures_work import (
@@ -28,20 +30,20 @@ from pages.robustness.pictures_work import (
     is_drawn,
     noisy_scores,
     of_picture,
+    scores_of,
 )
-from pages.shared.figure import show_figure
-from pages.shared.language import language, later, numeral, say
+from pages.shared import link
+from pages.shared.figure import show_figure, svg_board
+from pages.shared.fragments import run_parts
+from pages.shared.language import for_component, later, numeral, say
 from pages.shared.messages import note, refuse
-from pages.shared.once import once
 from pages.shared.progress import timed
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from pages.shared.taking import drawer_is_open
 
 _TITLES = {
-    Place.PICTURE: (later("as it is"), later("with noise")),
-    Place.FIRST_LAYER: (later("the 32 units"), later("with noise")),
-    Place.AUTO_ENCODER: (later("decoded"), later("decoded, with noise")),
+    Place.PICTURE: later("with noise"),
+    Place.FIRST_LAYER: later("the 32 units, with noise"),
+    Place.AUTO_ENCODER: later("decoded, with noise"),
 }
 _OTHER = {Bound.CLOPPER_PEARSON: Bound.HOEFFDING, Bound.HOEFFDING: Bound.CLOPPER_PEARSON}
 _NAMES = {Bound.CLOPPER_PEARSON: later("Clopper–Pearson"), Bound.HOEFFDING: later("Hoeffding")}
@@ -56,7 +58,6 @@ def choose_picture() -> int:
         PICTURE,
         key="digits_picture",
         bind="query-params",
-        width=165,
         help=say(
             "One of the test pictures; with the slider chosen, the arrow keys go from one to "
             "the next."
@@ -72,56 +73,218 @@ def one_picture(noise: Noise, how: ScoreBound, picture: int) -> None:
     _growing(noise, how, picture)
 
 
-def show_picture(noise: Noise, picture: int, label: str) -> None:
-    """Draw the original picture, and one draw of the noise on it."""
-    # By language: caption and titles are finished sentences.
-    figure, caption, table = once(
-        "digits look", (noise, picture, language()), lambda: _look(noise, picture, label)
+def of_size(noise: Noise, size: float) -> str:
+    """Return the certified size of an attack with its norm: "0.3 L2"."""
+    if math.isinf(size):
+        return say("any size")
+    # A certificate, so it is rounded down.
+    return numeral(f"{at_least(size, 3)} {norm(noise)}")
+
+
+def norm(noise: Noise) -> str:
+    """Return the norm in which attacks are measured."""
+    return "L1" if noise.accounting is Accounting.LAPLACE else "L2"
+
+
+def in_pixels(noise: Noise, size: float) -> str:
+    """Return a finite size in words, rounded down: "one pixel by 30 %"."""
+    if size < 1:
+        return say("one pixel by {share} %", share=numeral(at_least(size, 2, times=100)))
+    # k pixels that change by 1 have length k in L1 and √k in L2.
+    count = math.floor(size if noise.accounting is Accounting.LAPLACE else size**2)
+    return (
+        say("one pixel from white to black")
+        if count == 1
+        else say("{count} pixels from white to black", count=count)
     )
-    show_figure(figure, caption, table, "digits_picture", files=False)
 
 
-def _look(noise: Noise, picture: int, label: str) -> tuple[go.Figure, Caption, pd.DataFrame]:
-    layer = noisy_scores(noise).model.layer
-    rng = generator(noise.seed, "look", picture)
-    seen = look_at(layer, noise.place, digits().test[picture], rng)
-    titles = _TITLES[noise.place]
-    # Pixels end at 1; units of the first layer may be larger, and one scale serves both pictures.
+# The picture, whose pixels can be painted: the votes on it, and its change beside the certified
+# radius.
+
+
+_PAINTED, _OF, BOARD, TAKING = "painted", "painted_picture", "robust_board", "robust_taking"
+_SENTENCES = {
+    "paint": later("paint here"),
+    "votes": later("votes"),
+    "grid": later("Pixels to paint"),
+    "pixel": later("line {line}, column {column}: {now} % black"),
+    "changed pixel": later("line {line}, column {column}: {now} % black, was {before} %"),
+    "hint": later(
+        "Each touch moves a pixel by a quarter; at its end it returns. By keyboard: arrow keys, "
+        "Space; Backspace restores."
+    ),
+    "reset": later("Restore the digit"),
+}
+
+
+def painted(picture: int) -> str:
+    """Return the text of the painted picture; it is part of the link, and ends with its picture."""
+    usual = picture_text(digits().test[picture])
+    if st.session_state.get(_OF, picture) != picture:
+        link.drop(_PAINTED)
+    st.session_state[_OF] = picture
+    text = st.query_params.get(_PAINTED, usual)
+    try:
+        picture_of(text)
+    except DpcoreError:  # nonsense in a link is the picture itself
+        text = usual
+    link.write(_PAINTED, text, usual)
+    return text
+
+
+def paint_picture(noise: Noise, how: ScoreBound, picture: int) -> None:
+    """Draw the board of a picture; painting runs only this and the drawer.
+
+    Args:
+        noise: the noise layer; its scores are drawn already.
+        how: bound on the votes.
+        picture: number of the test picture.
+    """
+
+    def hear() -> None:
+        heard = st.session_state.get("digits_board", {}).get("painted")
+        # A stroke may arrive after the picture has changed.
+        if heard is None or heard["picture"] != picture:
+            return
+        # The browser sends it, so it is checked like a link.
+        text, usual = str(heard["levels"])[: WIDTH * WIDTH], picture_text(digits().test[picture])
+        link.put({_PAINTED: [] if text == usual else [text]})
+        if drawer_is_open():
+            run_parts(BOARD, TAKING)
+
+    svg_board("robustness", Path(__file__).parent)(
+        key="digits_board", data=_board(noise, how, picture), on_painted_change=hear
+    )
+
+
+def _board(noise: Noise, how: ScoreBound, picture: int) -> dict[str, Any]:
+    original, text = digits().test[picture], painted(picture)
+    now, model = picture_of(text), noisy_scores(noise).model
+    label = str(int(digits().test_labels[picture]))
+    scores = scores_of(noise, picture, text)
+    values = score_values(scores, how.bound)[0]
+    first = int(values.argmax())
+    winner, won = str(int(model.classes[first])), int(scores.votes[0, first])
+    radius, _, place = of_picture(noise, how, picture)
+    certified_as = None if place == ABSTAINED else str(int(model.classes[place]))
+    size = model.layer.size(now - original)
+    # Long enough for the radius and the change, and never shorter than one pixel.
+    long = max(1.0, 1.15 * size, 0.0 if math.isinf(radius) else 1.5 * radius)
+    seen = look_at(model.layer, noise.place, now, generator(noise.seed, "look", picture))
+    # Pixels end at 1; units of the first layer may be larger.
     top = max(1.0, float(seen.clean.max()))
-    moved = float(abs(seen.noisy - seen.clean).mean())
-    table = pd.DataFrame(
-        {
-            # Eight numbers a line: the digits are 8 × 8, and 32 units make four lines.
-            "line": [i // 8 for i in range(seen.clean.size)],
-            "column": [i % 8 for i in range(seen.clean.size)],
-            "clean": seen.clean.ravel(),
-            "noisy": seen.noisy.ravel(),
-        }
+    finding = _finding(noise, (label, certified_as), (winner, won), (size, radius))
+    score = (
+        say("share of {draws} draws won", draws=scores.draws)
+        if how.bound is Bound.CLOPPER_PEARSON
+        else say("mean probability of {draws} draws", draws=scores.draws)
     )
-    caption = Caption(
-        say(
-            "Picture {picture}, a {label}: one draw moves each number by {moved:.2g} on average.",
-            picture=picture,
+    return {
+        "name": "digits_picture",
+        "picture": picture,
+        "original": picture_text(original),
+        "levels": text,
+        "noisy": [round(float(value) / top, 3) for value in seen.noisy.ravel()],
+        "title": say(_TITLES[noise.place]),
+        "score": score,
+        "votes": [
+            [str(int(name)), round(float(share), 4), numeral(f"{100 * share:.3g}") + "\u00a0%"]
+            for name, share in zip(model.classes, values, strict=True)
+        ],
+        "label": label,
+        "winner": winner,
+        "radius": min(1.0, radius / long),
+        "size": size / long,
+        "radius text": radius_text(noise, how, picture),
+        "size text": say(
+            "your change: {size} {norm}", size=numeral(at_most(size, 3)), norm=norm(noise)
+        ),
+        "finding": finding,
+        "alt": say("A {label} of 8 × 8 pixels. {finding}", label=label, finding=finding),
+    } | for_component(_SENTENCES)
+
+
+def radius_text(noise: Noise, how: ScoreBound, picture: int) -> str:
+    """Return the certified radius of a picture by PixelDP's condition, in numbers and in words."""
+    size, _, place = of_picture(noise, how, picture)
+    if place == ABSTAINED:
+        return say("nothing is certified")
+    if math.isinf(size):
+        return say("certified: any change")
+    return say(
+        "certified: up to {size}, as {pixels}",
+        size=of_size(noise, size),
+        pixels=in_pixels(noise, size),
+    )
+
+
+def _finding(
+    noise: Noise,
+    names: tuple[str, str | None],
+    winner: tuple[str, int],
+    sizes: tuple[float, float],
+) -> str:
+    """Say who wins, and where the change stands to the certificate.
+
+    Args:
+        noise: the noise layer.
+        names: the true class, and the certified one; None where nothing is certified.
+        winner: the class that leads now, and the number of draws it won.
+        sizes: size of the change, and the certified radius.
+    """
+    (label, certified_as), (name, won), (size, radius) = names, winner, sizes
+    won_of = say("in {won} of {draws} draws", won=won, draws=noise.draws)
+    if certified_as is None:
+        return say(
+            "The votes on this {label} were too close: nothing is certified. {name} wins {won}.",
             label=label,
-            moved=moved,
-        ),
-        say(
-            "Left {left}, right {right}; black is {top:.3g}.",
-            left=say(titles[0]),
-            right=say(titles[1]),
-            top=top,
-        ),
+            name=name,
+            won=won_of,
+        )
+    if not size:
+        read = (
+            say("Read as {name}, correctly, {won}.", name=name, won=won_of)
+            if name == label
+            else say(
+                "Read as {name}, though it is a {label}, {won}.", name=name, label=label, won=won_of
+            )
+        )
+        return say("{read} Paint pixels until another digit wins.", read=read)
+    if size <= radius:
+        if name == certified_as:
+            return say(
+                "Within the certified radius no change puts another digit ahead in expectation. "
+                "Still {name}, {won}.",
+                name=name,
+                won=won_of,
+            )
+        # The certificate is about expectations; these draws are a sample.
+        return say(
+            "Within the certified radius: {name} leads {won}, by the chance of these draws.",
+            name=name,
+            won=won_of,
+        )
+    if name == certified_as:
+        return say(
+            "You have left the certified radius: nothing is proved here. Still {name}, {won}.",
+            name=name,
+            won=won_of,
+        )
+    return say(
+        "Flipped: {name} wins {won}, after a change {times} times the certified radius.",
+        name=name,
+        won=won_of,
+        times=numeral(f"{size / radius:.3g}"),
     )
-    return picture_figure(seen.clean.tolist(), seen.noisy.tolist(), titles, top), caption, table
 
 
 def _votes(noise: Noise, how: ScoreBound, picture: int, label: str) -> None:
     sampled = noisy_scores(noise)
     scores = sampled.scores.part([picture])
     bounds = score_bounds(scores, how.error, how.bound)
-    # Clopper–Pearson bounds counts of won draws, Hoeffding any mean in [0, 1].
     counted = how.bound is Bound.CLOPPER_PEARSON
-    values = scores.votes[0] / scores.draws if counted else scores.means[0]
+    values = score_values(scores, how.bound)[0]
     table = pd.DataFrame(
         {
             "class": [str(name) for name in sampled.model.classes],
@@ -158,8 +321,8 @@ def _certificate(noise: Noise, how: ScoreBound, picture: int, label: str) -> str
                 bound=_NAMES[bound],
                 name=name,
                 right=right,
-                size=_size(size),
-                tight=_size(tight),
+                size=of_size(noise, size),
+                tight=of_size(noise, tight),
             )
         )
     lines.append(
@@ -168,10 +331,6 @@ def _certificate(noise: Noise, how: ScoreBound, picture: int, label: str) -> str
         )
     )
     return "\n".join(lines)
-
-
-def _size(value: float) -> str:
-    return say("any size") if math.isinf(value) else numeral(at_least(value, 3))
 
 
 def _growing(noise: Noise, how: ScoreBound, picture: int) -> None:

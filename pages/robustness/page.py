@@ -6,22 +6,20 @@ from pages.robustness.pictures_view import pictures_view
 from pages.robustness.views import PICTURES, VIEWS
 from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.link import pick
+from pages.shared.link import segments
 
-# The picture follows closely; on a phone the title takes one line.
+# On a phone the title takes one line and the views two.
 _STYLE = """
-.st-key-robust_row { margin-bottom: -0.75rem; }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
+  .st-key-robust_views button { padding: 0 0.4rem; }
+  .st-key-robust_views button p { font-size: 0.8rem; }
 }
 """
 
 heading(say("What withstands an attack?"), _STYLE)
-# A block of its own: only there the dial sticks to the top.
-dial_place = st.container()
-row = st.container(horizontal=True, vertical_alignment="bottom", key="robust_row")
-with row:
-    view = pick(
+with st.container(key="robust_views"):
+    view = segments(
         say("View"),
         (PICTURES, *VIEWS),
         "robust_view",
@@ -29,10 +27,12 @@ with row:
             "Pictures, Words and Attack are computed now; the others were recorded beforehand, "
             "because they train neural networks; “Find the utterance” of ADePT is computed now."
         ),
-        width=165,
+        label_visibility="collapsed",
     )
+# A block of its own: only there the dial sticks to the top.
+dial_place = st.container()
 # The only view with a dial, and so the only one that draws outside its own part of the page.
 if view == PICTURES:
-    pictures_view(dial_place, row)
+    pictures_view(dial_place)
 else:
     VIEWS[view]()

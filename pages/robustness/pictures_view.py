@@ -11,12 +11,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError
 from dpcore.learn.pixeldp.certified import ABSTAINED, Bound
-from dpcore.learn.pixeldp.digits import Place, digits
+from dpcore.learn.pixeldp.digits import Place
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.robust.shares import certified_caption, lines_figure
 from dpcore.plots.style import Caption
-from pages.robustness.one_picture import choose_picture, one_picture, show_picture
+from pages.robustness.one_picture import (
+    BOARD,
+    TAKING,
+    choose_picture,
+    in_pixels,
+    of_size,
+    one_picture,
+    paint_picture,
+    painted,
+)
 from pages.robustness.pictures_work import (
     DRAWS,
     ERRORS,
@@ -95,104 +104,19 @@ def scale_dial(noise: Noise, how: ScoreBound, picture: int) -> None:
 
 def _step(noise: Noise, how: ScoreBound, picture: int) -> Step:
     scale = numeral(f"{noise.scale:g}")
-    right = say("Noise of scale"), scale
+    right, spoken = (say("Noise of scale"), scale), say("noise of scale {scale}", scale=scale)
     # Not trained for the sake of a reading: twelve classifiers would delay the first picture.
     if not is_drawn(noise):
-        return Step(
-            (say("Certified up to"), _UNKNOWN), right, say("noise of scale {scale}", scale=scale)
-        )
-    radius = radius_text(noise, how, picture)
-    return Step(
-        (say("Certified up to"), radius),
-        right,
-        say("certified up to {radius}; noise of scale {scale}", radius=radius, scale=scale),
-    )
-
-
-def radius_text(noise: Noise, how: ScoreBound, picture: int) -> str:
-    """Return the certified radius of a picture by PixelDP's condition, with its distance."""
+        return Step((say("Certified up to"), _UNKNOWN), right, spoken)
     size, _, place = of_picture(noise, how, picture)
     if place == ABSTAINED:
-        return say("nothing")
-    return (
-        # A certificate, so it is rounded down.
-        say("any size") if math.isinf(size) else numeral(f"{at_least(size, 3)} {distance(noise)}")
-    )
-
-
-def distance(noise: Noise) -> str:
-    """Return the distance in which attacks are measured."""
-    return "L1" if noise.accounting is Accounting.LAPLACE else "L2"
-
-
-def first_picture(
-    noise: Noise, how: ScoreBound, picture: int, places: tuple[DeltaGenerator, DeltaGenerator]
-) -> None:
-    """Draw the picture without and with noise, and its certified radius as one number.
-
-    Args:
-        noise: the noise layer; its scores are drawn already.
-        how: bound on the votes.
-        picture: number of the test picture.
-        places: places of the picture, and of the text about it.
-    """
-    left, right = places
-    label = str(int(digits().test_labels[picture]))
-    with left, st.container(key="robust_picture"):
-        show_picture(noise, picture, label)
-    with right:
-        kind = say("sum of changes") if distance(noise) == "L1" else say("distance")
-        st.metric(
-            say(
-                "Certified radius ({distance} {kind}, in pixel units)",
-                distance=distance(noise),
-                kind=kind,
-            ),
-            radius_text(noise, how, picture).removesuffix(f" {distance(noise)}"),
-            help=say("By PixelDP's condition. A pixel goes from 0 (white) to 1 (black)."),
-        )
-        st.text(_finding(noise, how, picture, label))
-        computed_now()
-
-
-def _finding(noise: Noise, how: ScoreBound, picture: int, label: str) -> str:
-    """Explain the radius in pixels; a wrong or withheld answer is named as such."""
-    size, _, place = of_picture(noise, how, picture)
-    if place == ABSTAINED:
-        return say(
-            "The votes on this {label} are too close: it abstains, and nothing is certified.",
-            label=label,
-        )
-    name = str(int(noisy_scores(noise).model.classes[place]))
-    read = (
-        say("Read as {name}, correctly.", name=name)
-        if name == label
-        else say("Read as {name}, but it is a {label}.", name=name, label=label)
-    )
-    if math.isinf(size):
-        return say("{read} No change of the picture puts another class ahead.", read=read)
-    far = (
-        say(
-            "one pixel may go {share} % of the way from white to black",
-            # Rounded down, like every size that is certified.
-            share=math.floor(100 * size),
-        )
-        if size < 1
-        else say(
-            "up to {count} of its pixels may turn from white to black", count=_pixels(noise, size)
-        )
-    )
-    return say(
-        "{read} No smaller change puts another class ahead in expectation: {far}.",
-        read=read,
-        far=far,
-    )
-
-
-def _pixels(noise: Noise, size: float) -> int:
-    """Return how many pixels may change by 1 within the size, in the norm of the noise."""
-    # k pixels that change by 1 have length k in L1 and √k in L2.
-    return math.floor(size if noise.accounting is Accounting.LAPLACE else size**2)
+        left = say("Certified up to"), say("nothing")
+    elif math.isinf(size):
+        left = say("Certified up to"), say("any size")
+    else:
+        about = say("Certified up to {size}", size=of_size(noise, size))
+        left = about, in_pixels(noise, size)
+    return Step(left, right, f"{left[0]}: {left[1]}; {spoken}")
 
 
 PLACES = {
@@ -209,25 +133,24 @@ BOUNDS = {later("Clopper–Pearson"): Bound.CLOPPER_PEARSON, later("Hoeffding"):
 _DRAWN = "digits_part"
 
 
-def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
+def pictures_view(dial_place: DeltaGenerator) -> None:
     """Draw the picture with its radius, then the results on all pictures.
 
     Args:
         dial_place: place of the dial of the noise.
-        row: place of the choice of the picture, beside that of the view.
     """
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    # Above the settings, though its number depends on them.
-    number = right.container()
-    with right, st.popover(say("More settings"), icon=":material/tune:"):
-        noise, how = _settings()
+    board = st.container()
+    with st.sidebar:
+        picture_place = st.container()
+        with st.expander(say("More settings"), icon=":material/tune:"):
+            noise, how = _settings()
     try:
-        with row:
+        with picture_place:
             picture = choose_picture()
         # In the place of the picture, where the visitor looks.
         if not is_drawn(noise):
             with (
-                left,
+                board,
                 Reporter(say("Training, then drawing noise")) as progress,
                 st.spinner(say("Training a classifier of digits under this noise…")),
             ):
@@ -236,31 +159,39 @@ def pictures_view(dial_place: DeltaGenerator, row: DeltaGenerator) -> None:
         table = accuracy_table(noise, how)
         with dial_place:
             scale_dial(noise, how, picture)
-        first_picture(noise, how, picture, (left, number))
+        with board:
+            fragment(paint_picture, noise, how, picture, key=BOARD)
     except DpcoreError as error:
         refuse(say("The digits cannot be shown."), error)
         return
+    computed_now()
     fragment(_parts, noise, how, table, picture)
     _explained()
+    fragment(_taking, noise, how, table, picture, key=TAKING)
+    provenance(say("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict"))
+
+
+def _taking(noise: Noise, how: ScoreBound, table: pd.DataFrame, picture: int) -> None:
     take_it_with_you(
         lambda: Takeaway(
-            picture_cell(noise, how, picture),
+            picture_cell(noise, how, picture, painted(picture)),
             ("lecuyer2019pixeldp", "pinot2019unified"),
             digits_command(noise, how),
             say("It prints certified accuracies at eight sizes of attack."),
             tables={later("Certified accuracy"): lambda: table},
-            figure="digits_picture",
+            drawing="digits_picture",
         )
     )
-    provenance(say("Digits of scikit-learn: 1,347 pictures to train on, 450 to predict"))
 
 
 def _parts(noise: Noise, how: ScoreBound, table: pd.DataFrame, picture: int) -> None:
+    st.header(say("All pictures"), anchor=False)
+    _all_pictures(noise, how, table)
     views = {
-        later("All pictures"): lambda: _all_pictures(noise, how, table),
-        later("One picture"): lambda: one_picture(noise, how, picture),
         later("The slides' condition"): slides_view,
         later("Robust is private"): renyi_view,
+        # Not the first: under new settings it trains a classifier for each scale.
+        later("One picture"): lambda: one_picture(noise, how, picture),
     }
     tabs(views, _DRAWN)
 
@@ -286,56 +217,51 @@ def _explained() -> None:
 
 
 def _settings() -> tuple[Noise, ScoreBound]:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        place = pick(
-            say("Noise stands"),
-            PLACES,
-            "digits_place",
-            say(
-                "In the picture: on the pixels. After the first layer: on the 32 units of a "
-                "small network, before they are rectified. In an auto-encoder: on the code of a "
-                "linear one (principal components) that was trained apart. The largest stretch "
-                "of what stands before the noise is computed, and the noise grows with it."
-            ),
-            width=220,
-        )
-        accounting = pick(
-            say("Which noise"),
-            NOISES,
-            "digits_noise",
-            say(
-                "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
-                "Gaussian, classical: the same noise under the theorem of 2014, which proves "
-                "less. Laplace: attacks are then measured by the sum of the changes of all "
-                "pixels, for Gaussian noise by their Euclidean length."
-            ),
-            width=200,
-        )
-        bound = pick(
-            say("Votes bounded by"),
-            BOUNDS,
-            "digits_bound",
-            say(
-                "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
-                "probability, as PixelDP does it; usually wider, but for any scores in [0, 1]."
-            ),
-            width=190,
-        )
-        error = st.selectbox(
-            say("Wrong with probability"),
-            ERRORS,
-            index=ERRORS.index(ScoreBound().error),
-            format_func=lambda value: f"{value:g}",
-            key="digits_error",
-            bind="query-params",
-            width=190,
-            help=say(
-                "The largest probability, over the draws, that some bound on one picture's "
-                "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
-                "abstains more often."
-            ),
-        )
-        seed = choose_seed(say("Of training and of all draws: the same seed shows the same."), 130)
+    place = pick(
+        say("Noise stands"),
+        PLACES,
+        "digits_place",
+        say(
+            "In the picture: on the pixels. After the first layer: on the 32 units of a "
+            "small network, before they are rectified. In an auto-encoder: on the code of a "
+            "linear one (principal components) that was trained apart. The largest stretch "
+            "of what stands before the noise is computed, and the noise grows with it."
+        ),
+    )
+    accounting = pick(
+        say("Which noise"),
+        NOISES,
+        "digits_noise",
+        say(
+            "Gaussian, exact: the δ of Gaussian noise is computed (Balle and Wang 2018). "
+            "Gaussian, classical: the same noise under the theorem of 2014, which proves "
+            "less. Laplace: attacks are then measured by the sum of the changes of all "
+            "pixels, for Gaussian noise by their Euclidean length."
+        ),
+    )
+    bound = pick(
+        say("Votes bounded by"),
+        BOUNDS,
+        "digits_bound",
+        say(
+            "Clopper–Pearson: on how often a class wins a draw. Hoeffding: on its mean "
+            "probability, as PixelDP does it; usually wider, but for any scores in [0, 1]."
+        ),
+    )
+    error = st.selectbox(
+        say("Wrong with probability"),
+        ERRORS,
+        index=ERRORS.index(ScoreBound().error),
+        format_func=lambda value: f"{value:g}",
+        key="digits_error",
+        bind="query-params",
+        help=say(
+            "The largest probability, over the draws, that some bound on one picture's "
+            "votes is wrong: all its classes and both sides share it. Smaller is safer, and "
+            "abstains more often."
+        ),
+    )
+    seed = choose_seed(say("Of training and of all draws: the same seed shows the same."))
     draws = st.select_slider(
         say("Draws of each picture"),
         DRAWS,

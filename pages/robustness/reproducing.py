@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpcore.learn.pixeldp.digits import digits, picture_text
 from dpcore.study.recorded import Recorded
 from pages.robustness.attack_work import NETWORKS, Hunt
 from pages.robustness.pictures_work import Noise, ScoreBound
@@ -75,14 +76,24 @@ def attack_command(hunt: Hunt, text: str, lexicon: str) -> str:
 # Self-contained Python cells that print the numbers of the live views.
 
 
-def picture_cell(noise: Noise, how: ScoreBound, picture: int) -> str:
+def picture_cell(noise: Noise, how: ScoreBound, picture: int, painted: str) -> str:
     """Return a Python cell that prints the prediction for one picture, and its certified sizes.
 
     Args:
         noise: the layer.
         how: bound on its votes.
         picture: number of the test picture.
+        painted: text of the painted picture, whose votes are printed too if it is another one.
     """
+    after = (
+        "from dpcore.learn.pixeldp.digits import picture_of",
+        "",
+        f"painted = picture_of({painted!r})",
+        f"print(model.layer.size(painted - digits().test[{picture}]))",
+        f"rng = generator({noise.seed}, 'painted')",
+        f"votes = draw_scores(model.scores, model.layer, painted[None], {noise.draws}, rng).votes",
+        "print(dict(zip(model.classes.tolist(), votes[0].tolist())))",
+    )
     return "\n".join(
         (
             "from dpcore.learn.pixeldp.certified import (",
@@ -103,6 +114,7 @@ def picture_cell(noise: Noise, how: ScoreBound, picture: int) -> str:
             "read_as = int(certified.classes[0])",
             "print('abstained' if read_as < 0 else model.classes[read_as])",
             "print(certified.sizes[0], certified.tight[0])",
+            *(() if painted == picture_text(digits().test[picture]) else after),
         )
     )
 

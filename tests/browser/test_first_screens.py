@@ -25,7 +25,7 @@ PICTURES = {
     "papers": ".listing .option",
     "release": ".offers .offer",
     "curves": ".js-plotly-plot",
-    "robustness": ".st-key-robust_picture .js-plotly-plot",
+    "robustness": ".painting svg",
 }
 """Address, and the main picture."""
 LIMITS = [(DESKTOP, 300), (PHONE, 420)]

@@ -1,5 +1,6 @@
 """The Robustness page in a real Chromium: deep link, keyboard, typed text, phone, themes, axe."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -7,10 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpcore.learn.pixeldp.digits import digits
 from tests.browser.pages import Watch, assert_accessible, by_turns, open_page, wait_idle
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 TRAINED = 120_000  # a fresh server trains its classifiers once
+RADIUS = r"Certified up to [\d.]+ L2: one pixel by [\d.]+ %; noise of scale "
 NewPage = Callable[..., tuple[Page, Watch]]
 
 
@@ -29,7 +32,9 @@ def test_a_deep_link_shows_one_picture_and_the_arrow_keys_go_on(
     app_url: str, new_page: NewPage
 ) -> None:
     page, watch = new_page()
-    open_view(page, f"{app_url}/robustness?digits_part=One+picture&digits_picture=5", "Picture 5,")
+    open_view(
+        page, f"{app_url}/robustness?digits_part=One+picture&digits_picture=5", "Certified up to"
+    )
     expect(page).to_have_title("Robustness – Word Privacy Lab")
     expect(page.get_by_text("computed now")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(3, timeout=TRAINED)
@@ -37,29 +42,82 @@ def test_a_deep_link_shows_one_picture_and_the_arrow_keys_go_on(
     slider = page.locator(".st-key-digits_picture").get_by_role("slider")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("Picture 6,")).to_be_visible()
     wait_idle(page)
+    six = int(digits().test_labels[6])
+    expect(page.locator(".painting svg")).to_have_attribute("aria-label", re.compile(f"A {six} of"))
     assert parse_qs(urlsplit(page.url).query)["digits_picture"] == ["6"]
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
 
 
-def test_the_dial_moves_the_picture_and_its_radius(app_url: str, new_page: NewPage) -> None:
+def test_the_dial_moves_the_certified_radius(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_view(page, f"{app_url}/robustness?digits_scale=0.2", "Certified radius")
-    radius = page.get_by_test_id("stMetricValue")
+    open_view(page, f"{app_url}/robustness?digits_scale=0.2", "Certified up to")
+    finding = page.locator(".painting .finding")
+    expect(finding).to_contain_text("Read as")
     dial = page.get_by_role("slider", name="Scale of the noise")
-    expect(dial).to_have_attribute("aria-valuetext", f"certified up to {radius.inner_text()} L2; "
-                                   "noise of scale 0.2")  # fmt: skip
-    before = radius.inner_text()
+    expect(dial).to_have_attribute("aria-valuetext", re.compile(RADIUS + "0.2$"))
+    radius = page.locator(".painting svg text", has_text="certified")
+    before = radius.inner_html()
     dial.focus()
     page.keyboard.press("ArrowRight")
     expect(radius).not_to_have_text(before, timeout=TRAINED)
     wait_idle(page)
     assert parse_qs(urlsplit(page.url).query).get("digits_scale", ["0.25"]) == ["0.25"]
-    expect(dial).to_have_attribute("aria-valuetext", f"certified up to {radius.inner_text()} L2; "
-                                   "noise of scale 0.25")  # fmt: skip
+    certified = re.compile(
+        r"Certified up to [\d.]+ L2: one pixel by [\d.]+ %; noise of scale 0.25$"
+    )
+    expect(dial).to_have_attribute("aria-valuetext", certified)
+    assert not watch.page_errors
+
+
+def test_pixels_are_painted_by_mouse_and_keyboard_until_the_vote_flips(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_view(page, f"{app_url}/robustness", "Certified up to")
+    finding, pixels = page.locator(".painting .finding"), page.get_by_role("gridcell")
+    expect(finding).to_contain_text("Read as 4, correctly")
+    pixels.first.click()
+    expect(finding).to_contain_text("Within the certified radius")
+    wait_idle(page)
+    assert parse_qs(urlsplit(page.url).query)["painted"][0].startswith("4")
+    page.keyboard.press("Space")
+    expect(finding).to_contain_text("You have left the certified radius")
+    # Strokes of the mouse through three lines, until nothing darkens any more.
+    for _ in range(4):
+        for line in range(3):
+            first, last = (pixels.nth(8 * line + i).bounding_box() for i in (1, 6))
+            assert first is not None
+            assert last is not None
+            page.mouse.move(first["x"] + 9, first["y"] + 9)
+            page.mouse.down()
+            page.mouse.move(last["x"] + 9, last["y"] + 9, steps=15)
+            page.mouse.up()
+    expect(finding).to_contain_text("Flipped")
+    page.get_by_role("button", name="Restore the digit").click()
+    expect(finding).to_contain_text("Read as 4, correctly")
+    expect(pixels.first).to_have_attribute("aria-label", "line 1, column 1: 0 % black")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.locator(".painting .changed")).to_have_count(1)
+    page.keyboard.press("Backspace")
+    expect(page.locator(".painting .changed")).to_have_count(0)
+    assert own_faults(watch) == []
+    assert not watch.foreign_requests
+    assert not watch.page_errors
+
+
+def test_a_finger_paints_in_a_link_that_was_shared(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(color_scheme="dark", **PHONE)
+    white = "0" * 64
+    open_view(page, f"{app_url}/robustness?painted={white}", "Certified up to")
+    pixels = page.get_by_role("gridcell")
+    expect(page.locator(".painting .finding")).to_contain_text(re.compile("Flipped|have left"))
+    pixels.nth(9).tap()
+    expect(pixels.nth(9)).to_have_attribute("aria-label", re.compile(r"25 % black"))
+    assert_accessible(page)
     assert not watch.page_errors
 
 

@@ -321,6 +321,11 @@ def hoeffding_width(draws: int, error: float, statements: int) -> float:
     return math.sqrt(math.log(statements / error) / (2.0 * draws))
 
 
+def score_values(scores: Scores, bound: Bound) -> FloatArray:
+    """Return the scores that a bound is about, shape (k, K): means, or shares of draws won."""
+    return scores.means if Bound(bound) is Bound.HOEFFDING else scores.votes / scores.draws
+
+
 def score_bounds(scores: Scores, error: float, bound: Bound) -> ScoreBounds:
     """Bound every class's expected score, simultaneously for each input.
 

@@ -34,6 +34,8 @@ Weights = dict[str, Any]
 
 WIDTH = 8
 """Numbers per displayed line: a picture has as many lines, a first layer fewer."""
+LEVELS = 16
+"""A pixel is a whole number of sixteenths, from 0 (white) to 1 (black)."""
 _TEST_EVERY = 4  # every fourth picture is for the test
 _HIDDEN = 32
 
@@ -79,9 +81,35 @@ def digits() -> Digits:
         MissingPackageError: scikit-learn is not installed.
     """
     collection = sklearn("datasets").load_digits()
-    pictures, labels = collection.data / 16.0, collection.target.astype(np.int64)  # 0 to 16
+    pictures, labels = collection.data / LEVELS, collection.target.astype(np.int64)
     test = np.arange(len(labels)) % _TEST_EVERY == 0
     return Digits(pictures[~test], labels[~test], pictures[test], labels[test])
+
+
+_SIGNS = "0123456789abcdefg"
+"""Sign of each level of a pixel, in the text of a picture."""
+
+
+def picture_text(picture: FloatArray) -> str:
+    """Write a picture of shape (64,) as one sign a pixel, the inverse of `picture_of`."""
+    return "".join(_SIGNS[round(level)] for level in (picture * LEVELS).tolist())
+
+
+def picture_of(text: str) -> FloatArray:
+    """Return the picture of a text, shape (64,), read-only.
+
+    Raises:
+        ParameterError: it is not one of 64 signs from 0 (white) to 9 and a to g (black).
+    """
+    levels = [_SIGNS.find(sign) for sign in text]
+    if len(levels) != WIDTH * WIDTH or min(levels) < 0:
+        raise ParameterError(
+            f"a picture is written as {WIDTH * WIDTH} signs from 0 to 9 and a to g, "
+            f"got {len(levels)} signs"
+        )
+    picture = np.array(levels) / LEVELS
+    picture.setflags(write=False)
+    return picture
 
 
 def first_layer(place: Place, data: Digits, rng: np.random.Generator) -> FloatArray | None:

@@ -172,6 +172,10 @@ class NoiseLayer:
             object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "sensitivity", largest)
 
+    def size(self, change: ArrayLike) -> float:
+        """Return the size of a change of one input, shape (d,), in the norm of an attack."""
+        return float(np.linalg.norm(np.asarray(change, dtype=np.float64), ord=self.attack))
+
     def clean(self, inputs: ArrayLike) -> FloatArray:
         """Return Wx without noise for k inputs of shape (k, d): shape (k, m).
 

@@ -1,8 +1,6 @@
-"""One picture with and without noise, and the votes of the noisy draws."""
+"""Votes of the noisy draws on one picture."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -14,50 +12,7 @@ from dpcore.plots.traces import draw_figure
 COLUMNS = ("class", "score", "low", "high")
 """One row for each class: its score under the draws, and bounds on its expected score."""
 
-_GREYS = [[0.0, "#FFFFFF"], [1.0, "#101418"]]
 _HEIGHT = 250
-
-
-def picture_figure(
-    clean: Sequence[Sequence[float]],
-    noisy: Sequence[Sequence[float]],
-    titles: tuple[str, str],
-    top: float,
-) -> go.Figure:
-    """Draw the same numbers without and with noise, side by side, in one scale of grey.
-
-    Args:
-        clean: one row a line, from the top.
-        noisy: of the same shape.
-        titles: of the two.
-        top: the value drawn black; 0 and all below is white.
-    """
-    width = len(clean[0])
-    traces = [
-        go.Heatmap(
-            z=[[round(float(value), 3) for value in row] for row in rows],
-            x=[start + i for i in range(width)],
-            zmin=0.0,
-            zmax=top,
-            colorscale=_GREYS,
-            showscale=False,
-            xgap=1,
-            ygap=1,
-            hovertemplate=f"{title}: %{{z:.3g}}<extra></extra>",
-        )
-        for rows, title, start in zip((clean, noisy), titles, (0, width + 1), strict=True)
-    ]
-    middle = (width - 1) / 2
-    off = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
-    return draw_figure(
-        traces,
-        height=_HEIGHT,
-        xaxis=off | {"tickvals": [middle, width + 1 + middle], "ticktext": list(titles)},
-        # Squares as high as they are wide, the first row at the top.
-        yaxis={"autorange": "reversed", "scaleanchor": "x", "constrain": "domain"}
-        | {"showticklabels": False}
-        | off,
-    )
 
 
 def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:

@@ -12,7 +12,16 @@ from dpcore.learn.pixeldp.certified import (
     draw_scores,
     score_bounds,
 )
-from dpcore.learn.pixeldp.digits import Digits, Place, digits, first_layer, look_at, train_digits
+from dpcore.learn.pixeldp.digits import (
+    Digits,
+    Place,
+    digits,
+    first_layer,
+    look_at,
+    picture_of,
+    picture_text,
+    train_digits,
+)
 from dpcore.learn.pixeldp.noise_layer import Accounting, NoiseLayer, layer_of
 from tests.fixtures import MakeRng
 from tests.learn.pictures import only
@@ -113,6 +122,22 @@ def test_a_picture_is_shown_as_it_is_and_with_the_noise_of_the_layer() -> None:
     noise = (seen.noisy - seen.clean).ravel()
     expected = 0.25 * np.random.default_rng(1).standard_normal((1, 64)).ravel()
     np.testing.assert_allclose(noise, expected, rtol=0, atol=1e-12)
+
+
+def test_every_picture_is_the_picture_of_its_text() -> None:
+    for picture in DATA.test:
+        assert (picture_of(picture_text(picture)) == picture).all()
+    for text in ("", "0" * 63, "0" * 65, "h" * 64, "G" * 64, "ø" * 64):
+        with pytest.raises(ParameterError, match="written as 64 signs"):
+            picture_of(text)
+
+
+def test_a_change_is_measured_in_the_norm_of_the_attack() -> None:
+    change = np.zeros(64)
+    change[:4] = 0.5, -0.5, 0.5, -0.5
+    for accounting, size in ((Accounting.ANALYTIC, 1.0), (Accounting.LAPLACE, 2.0)):
+        layer = layer_of(accounting, 0.25, accounting.norm, 64, None)
+        assert layer.size(change) == size
 
 
 def test_the_code_is_decoded_as_principal_components_do() -> None:

@@ -1,5 +1,6 @@
 """The view of pictures: certified accuracy, one picture, the slides' condition, Rényi privacy."""
 
+import ast
 import importlib
 import json
 import re
@@ -12,12 +13,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpcore.learn.pixeldp.digits import digits
+from dpcore.learn.pixeldp.digits import digits, picture_text
+from dpcore.outwards import at_least
 from dpcore.plots.style import percent
 from pages.robustness import pictures_work
-from pages.robustness.pictures_work import ORDINARY, PROVED, SLIDES, TIGHT
+from pages.robustness.pictures_work import ORDINARY, PICTURE, PROVED, SLIDES, TIGHT
 from tests.needs import ROOT
-from tests.pages.app import dials, figures, shown_text, table
+from tests.pages.app import component, dials, figures, shown_text, table
 from tests.pages.robustness.reading import curve
 
 Opened = Callable[..., AppTest]
@@ -25,7 +27,7 @@ Opened = Callable[..., AppTest]
 
 def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> None:
     test = opened()
-    _, figure = figures(test)
+    figure, *_ = figures(test)
     lines = {name: curve(figure, name) for name in (PROVED, TIGHT, SLIDES, ORDINARY)}
     sizes = sorted(lines[PROVED])
     assert all(lines[PROVED][size] <= lines[TIGHT][size] for size in sizes)
@@ -41,7 +43,7 @@ def test_the_first_view_is_certified_accuracy_computed_now(opened: Opened) -> No
 def test_the_page_shows_what_its_command_prints(opened: Opened) -> None:
     test = opened(digits_scale="0.35", seed="5", digits_draws="100", digits_bound="Hoeffding")
     test.session_state["taking"] = True
-    _, figure = figures(test.run())
+    figure, *_ = figures(test.run())
     command = next(code.value for code in test.code if "robust digits" in code.value)
     answer = subprocess.run(
         [sys.executable, *command.split()[1:], "--json"],
@@ -68,12 +70,14 @@ def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
     noise = pictures_work.Noise(scale=0.5, seed=31)
     size, _, place = pictures_work.of_picture(noise, pictures_work.ScoreBound(), 4)
     assert place >= 0
-    assert [metric.value for metric in test.metric] == [f"{size:.3g}"]
+    board = component(test, "robustness")
+    assert board["radius text"].startswith(f"certified: up to {at_least(size, 3)} L2, as one pixel")
     dial = dials(test)["digits_scale"]
     step = pictures_work.SCALES.index(0.5)
     assert dial["step"] == step
     known = [each["left"][1] for each in dial["steps"]]
-    assert known[step] == f"{size:.3g} L2"
+    assert known[step] == f"one pixel by {at_least(size, 2, times=100)} %"
+    assert dial["steps"][step]["left"][0] == f"Certified up to {at_least(size, 3)} L2"
     assert set(known[:step] + known[step + 1 :]) == {"…"}
     assert dial["steps"][0]["spoken"] == "noise of scale 0.02"
     test.session_state["taking"] = True
@@ -82,7 +86,7 @@ def test_the_first_screen_is_a_picture_with_its_radius_and_a_dial(
     exec(cell, {})
     answer, numbers = capsys.readouterr().out.strip().split("\n")
     assert float(numbers.split()[0]) == size
-    assert f"Read as {answer}" in shown_text(test)
+    assert f"Read as {answer}" in board["finding"]
     assert "lecuyer2019pixeldp" in shown_text(test)
     # The dial rests elsewhere: this scale alone is trained.
     test.session_state["digits_scale"] = 0.7
@@ -104,7 +108,7 @@ def test_the_number_of_abstentions_is_that_of_the_votes(opened: Opened) -> None:
 
 def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> None:
     test = opened(digits_noise="Laplace")
-    _, figure = figures(test)
+    figure, *_ = figures(test)
     assert SLIDES not in {trace.get("name") for trace in figure["data"]}
     assert "δ = 0" in shown_text(test)
 
@@ -113,23 +117,73 @@ def test_laplace_noise_has_no_delta_and_the_slides_no_line(opened: Opened) -> No
 @pytest.mark.parametrize("place", ["in the picture", "after the first layer", "in an auto-encoder"])
 def test_one_picture_has_votes_bounds_and_a_certificate(opened: Opened, place: str) -> None:
     test = opened(digits_part="One picture", digits_place=place, digits_picture="7")
-    picture, votes, growing = figures(test)
-    assert len(picture["data"]) == 2
+    _, votes, growing = figures(test)
+    assert len(component(test, "robustness")["noisy"]) in {32, 64}
     shares = votes["data"][0]["y"]
     assert sum(shares) == pytest.approx(1.0)
-    label = int(digits().test_labels[7])
+    label = str(digits().test_labels[7])
     shown = shown_text(test)
-    assert f"Picture 7, a {label}" in shown
+    assert component(test, "robustness")["label"] == label
     assert "Clopper–Pearson: it " in shown
     assert "Hoeffding: it " in shown
     assert len(growing["data"][0]["x"]) == len(pictures_work.SCALES)
 
 
-@pytest.mark.slow
-def test_the_picture_is_that_of_the_data(opened: Opened) -> None:
-    test = opened(digits_part="One picture", digits_picture="11")
-    drawn = np.array(figures(test)[0]["data"][0]["z"], dtype=float)
-    np.testing.assert_allclose(drawn, digits().test[11].reshape(8, 8), atol=5e-4)
+def test_the_default_picture_is_the_clearest_of_all() -> None:
+    noise, how = pictures_work.Noise(), pictures_work.ScoreBound()
+    means = pictures_work.noisy_scores(noise).scores.means
+    own = means[np.arange(len(means)), pictures_work.labels(noise)]
+    assert own.argmax() == PICTURE
+    sizes = pictures_work.certified(noise, how).sizes
+    assert sizes[PICTURE] == sizes.max()
+
+
+def test_a_painted_picture_has_votes_of_its_own_and_a_size_beside_the_radius(
+    opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = digits().test[PICTURE]
+    size, _, _ = pictures_work.of_picture(
+        pictures_work.Noise(), pictures_work.ScoreBound(), PICTURE
+    )
+    board = component(opened(), "robustness")
+    assert board["levels"] == board["original"] == picture_text(picture)
+    assert "Read as 4, correctly, in 200 of 200 draws" in board["finding"]
+    within, beyond = picture.copy(), picture.copy()
+    within[0] = 0.25
+    beyond[:8] = 1.0 - beyond[:8].round()
+    beyond[8:24] = 0.0
+    assert size > 0.25
+    board = component(opened(painted=picture_text(within)), "robustness")
+    assert board["finding"].startswith("Within the certified radius")
+    assert board["size text"] == "your change: 0.25 L2"
+    assert board["size"] < board["radius"]
+    test = opened(painted=picture_text(beyond))
+    board = component(test, "robustness")
+    assert board["size"] > board["radius"]
+    assert board["finding"].startswith(("You have left", "Flipped"))
+    test.session_state["taking"] = True
+    cell = next(code.value for code in test.run().code if "picture_of" in code.value)
+    capsys.readouterr()
+    exec(cell, {})
+    *_, length, votes = capsys.readouterr().out.strip().split("\n")
+    assert float(length) == np.linalg.norm(beyond - picture)
+    counted = {str(name): votes / 200 for name, votes in ast.literal_eval(votes).items()}
+    assert {name: share for name, share, _ in board["votes"]} == pytest.approx(counted)
+
+
+@pytest.mark.parametrize("painted", ["", "0", "<b>" * 22, "g" * 65, "G" * 64, "-1" * 32])
+def test_nonsense_in_place_of_a_picture_is_the_picture_itself(opened: Opened, painted: str) -> None:
+    test = opened(painted=painted, digits_picture="11")
+    assert component(test, "robustness")["levels"] == picture_text(digits().test[11])
+    assert "painted" not in test.query_params
+
+
+def test_a_painting_ends_with_its_picture(opened: Opened) -> None:
+    test = opened(painted="0" * 64)
+    assert component(test, "robustness")["levels"] == "0" * 64
+    test.slider(key="digits_picture").set_value(11).run()
+    assert component(test, "robustness")["levels"] == picture_text(digits().test[11])
+    assert "painted" not in test.query_params
 
 
 def test_the_counterexample_keeps_the_promise_and_breaks_the_condition(opened: Opened) -> None:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from dpcore.plots.robust import picture as robust_picture
 from dpcore.plots.robust import shares as robust
-from dpcore.plots.robust.picture import picture_figure, votes_caption, votes_figure
+from dpcore.plots.robust.picture import votes_caption, votes_figure
 from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
 from dpcore.plots.style import BLUE, GREY, VERMILION, style_of
 
@@ -70,16 +70,6 @@ def test_captions_say_the_ends_and_a_point() -> None:
     caption = certified_caption(CURVES, "10 pictures", 0.5).how
     assert "Share of 10 pictures that stay right, at 0 and at 0.5." in caption
     assert "proved: 90%, 40%" in caption
-
-
-def test_two_pictures_stand_side_by_side_in_one_scale() -> None:
-    figure = picture_figure([[0.0, 1.0]], [[0.5, -0.25]], ("clean", "noisy"), 1.0)
-    left, right = figure.data
-    assert list(left.x) == [0, 1]
-    assert list(right.x) == [3, 4]
-    assert [list(row) for row in right.z] == [[0.5, -0.25]]
-    assert (left.zmin, left.zmax) == (right.zmin, right.zmax) == (0.0, 1.0)
-    assert list(figure.layout.xaxis.ticktext) == ["clean", "noisy"]
 
 
 VOTES = pd.DataFrame(
