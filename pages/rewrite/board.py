@@ -10,21 +10,25 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import tally_caption
 from dpcore.rewrite.redact.redaction import Redaction
 from pages.rewrite.redactors import redact_all
-from pages.rewrite.rewritten import epsilon_at, rewritten
+from pages.rewrite.rewritten import rewritten
 from pages.rewrite.scene import (
     DIALS,
     GRID,
+    LEAKAGE,
     VIEWS,
     RewriteScene,
+    at_same_leakage,
     chosen_place,
-    dial_epsilons,
+    leaking,
+    row_draw,
+    row_epsilons,
     run_dependents,
 )
 from pages.rewrite.sentence_view import sentence_view
 from pages.rewrite.tables import sentences_table, takeaway, tally_table
 from pages.rewrite.word_view import word_view
 from pages.shared import link
-from pages.shared.dial import grouped
+from pages.shared.dial import grouped, show_dial
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.figure import csv_button
 from pages.shared.fragments import fragment
@@ -36,6 +40,7 @@ from pages.shared.session import Bench
 from pages.shared.sidebar import Choices
 from pages.shared.table import show_table
 from pages.shared.taking import take_it_with_you
+from pages.tradeoff.scene import keep_step, leakage_dial, step_of
 
 # Views below the grid: limits of the protection, a hundred draws, the legend.
 
@@ -133,7 +138,8 @@ _VIEWS = {
 }
 
 # Three dials are visible at once, so each shows only its readings and its track. On a phone they
-# are stacked in the page itself, and only the first one stays in sight.
+# are stacked in the page itself, low enough for the rows below them; only the first one says what
+# the readings are, and stays in sight.
 _SEVERAL = """
 .st-key-rewrite_dials {{
   --dial-ends: none; --dial-exact: none; --dial-value: 1rem; --dial-columns: auto 1fr;
@@ -142,18 +148,27 @@ _SEVERAL = """
 @media (max-width: 640px) {{
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
     :has([class*="st-key-dial_place"]) {{ display: contents; }}
-  [class*="st-key-dial_place"]:not(.st-key-dial_place_{first}) {{ margin-top: -0.75rem; }}
+  [class*="st-key-dial_place"] {{
+    --dial-value: 0.875rem; --dial-track: 1.75rem; --dial-padding: 0.2rem 0.75rem 0;
+  }}
+  [class*="st-key-dial_place"]:not(.st-key-dial_place_{first}) {{
+    --dial-about: none; margin-top: -0.75rem;
+  }}
   .st-key-dial_place_{first} {{ position: sticky; top: 3.75rem; z-index: 90; }}
 }}
 """
 
 
 def dials(mechanisms: list[Mechanism]) -> None:
-    """Draw the dials side by side, in their own fragment."""
+    """Draw the dials of ε side by side, or that of the leakage, in their own fragment."""
     fragment(_dials, mechanisms, key=DIALS)
 
 
 def _dials(mechanisms: list[Mechanism]) -> None:
+    if at_same_leakage():
+        known = [steps for mechanism in mechanisms if (steps := leaking(mechanism))]
+        show_dial(leakage_dial(LEAKAGE, known), step_of(LEAKAGE), _leak)
+        return
     groups = grouped(mechanisms)
     with st.container(key="rewrite_dials"):
         several = _SEVERAL.format(first=groups[0][0].name) if len(groups) > 1 else ""
@@ -161,6 +176,11 @@ def _dials(mechanisms: list[Mechanism]) -> None:
         for (group, members), column in zip(groups, st.columns(len(groups)), strict=True):
             with column:
                 epsilon_dial(group, members, run_dependents)
+
+
+def _leak(step: int) -> None:
+    keep_step(LEAKAGE, step)
+    run_dependents()
 
 
 def board(
@@ -189,7 +209,7 @@ def board(
         # Before the fragments, which all need these draws: the time is shown once, above the grid.
         missing = [m for m in mechanisms if not bench.has_draw(m, seed, number)]
         for mechanism in timed(say("Drawing noise"), missing):
-            bench.draw(mechanism, seed, number)
+            row_draw(bench, mechanism, seed, number, row_epsilons([mechanism])[mechanism.key])
         redactions = redact_all(bench, text, redactors)
         fragment(_grid, bench, mechanisms, seed, number, redactions, key=GRID)
     shown = (seed, number, redactions)
@@ -204,11 +224,10 @@ def _grid(
     redactions: list[Redaction],
 ) -> None:
     chosen, place = _chosen(bench, mechanisms)
-    epsilons = dial_epsilons(mechanisms)
     rewritten(
         bench,
         mechanisms,
-        epsilons,
+        row_epsilons(mechanisms),
         seed,
         number,
         key="grid",
@@ -228,9 +247,8 @@ def _views(
     redactions: list[Redaction],
 ) -> None:
     chosen, place = _chosen(bench, mechanisms)
-    by_group = dial_epsilons(mechanisms)
-    epsilons = {m.key: epsilon_at(m, by_group) for m in mechanisms}
-    drawn = (tuple(mechanisms), epsilons, chosen, place, seed, number, choices, text)
+    rows = tuple(mechanisms), row_epsilons(mechanisms)
+    drawn = (*rows, chosen, place, seed, number, choices, text)
     scene = RewriteScene(bench, *drawn, tuple(redactions))
     tabs(_VIEWS, "view", scene)
     reading_view()

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.rewrite.board import board, dials
 from pages.rewrite.redactors import choose_redactors
+from pages.rewrite.scene import choose_compared
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer
@@ -19,6 +20,7 @@ _STYLE = """
 """
 
 heading(say("What is left of your words?"), _STYLE)
+choose_compared()
 # The dials and the grid come first on the screen, but need the choices that are drawn after them.
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()
 

@@ -13,8 +13,8 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.rewrite.redact.redaction import Redaction
 from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
-from pages.rewrite.scene import choose_place, run_dependents
-from pages.shared.dial import group_of, grouped
+from pages.rewrite.scene import at_same_leakage, choose_place, row_draw, run_dependents
+from pages.shared.dial import grouped
 from pages.shared.language import for_component, later, say
 from pages.shared.session import Bench
 
@@ -96,7 +96,7 @@ def rewrite_grid(
 def rewritten(
     bench: Bench,
     mechanisms: list[Mechanism],
-    dials: dict[str, float],
+    epsilons: dict[str, float],
     seed: int,
     draw: int,
     *,
@@ -110,7 +110,7 @@ def rewritten(
     Args:
         bench: the sentence.
         mechanisms: one row each.
-        dials: ε of the dials, by name of the group.
+        epsilons: ε by registry key, NaN where a row has none.
         seed: seed of the noise.
         draw: number of the draw.
         key: key of the element.
@@ -123,9 +123,16 @@ def rewritten(
     groups = [
         {
             "title": say(group.title),
-            "epsilon": group.reading(dials[group.name]),
+            # At the same leakage each row has its own.
+            "epsilon": "" if at_same_leakage() else group.reading(epsilons[members[0].key]),
             "rows": [
-                mechanism_row(bench, m, bench.draw(m, seed, draw), dials[group.name], marked)
+                mechanism_row(
+                    bench,
+                    m,
+                    row_draw(bench, m, seed, draw, epsilons[m.key]),
+                    epsilons[m.key],
+                    marked,
+                )
                 for m in members
             ],
         }
@@ -140,17 +147,12 @@ def rewritten(
             "groups": groups,
             "mechanism": "" if chosen is None else chosen.key,
             "place": marked,
-            "likely": _likely(bench, mechanisms, dials),
+            "likely": _likely(bench, mechanisms, epsilons),
         },
         key=key,
         on_word=partial(_choose, bench),
         on_peek=_peek,
     )
-
-
-def epsilon_at(mechanism: Mechanism, dials: dict[str, float]) -> float:
-    """Return ε of a mechanism from the dials by name of the group."""
-    return dials[group_of(mechanism.meaning).name]
 
 
 def _choose(bench: Bench, key: str, place: int) -> None:
@@ -167,7 +169,7 @@ def _peek(key: str, place: int) -> None:
 
 
 def _likely(
-    bench: Bench, mechanisms: list[Mechanism], dials: dict[str, float]
+    bench: Bench, mechanisms: list[Mechanism], epsilons: dict[str, float]
 ) -> list[dict[str, Any]]:
     """Return the likely outputs of the word whose card was requested last."""
     # Of this word alone: a law runs over the whole vocabulary and may take seconds.
@@ -175,7 +177,7 @@ def _likely(
     mechanism = next((m for m in mechanisms if m.key == key), None)
     if mechanism is None or not 0 <= place < bench.sentence.protected:
         return []
-    epsilon = epsilon_at(mechanism, dials)
+    epsilon = epsilons[mechanism.key]
     # The dial may have moved since the card was opened.
     if epsilon not in mechanism.admissible:
         return []

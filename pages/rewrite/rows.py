@@ -13,9 +13,11 @@ from dpcore.plots.style import style_of
 from dpcore.rewrite.rewritten import Rewrite
 from dpcore.rewrite.sentence import Sentence, SentenceDraw
 from dpcore.rewrite.vocabulary import Role
+from pages.rewrite.scene import at_same_leakage, without_epsilon
 from pages.shared.dial import Group, group_of
 from pages.shared.language import numeral, say
 from pages.shared.messages import SIGNS
+from pages.shared.promised import promised_epsilon
 from pages.shared.session import Bench
 
 TOP = 5
@@ -46,14 +48,19 @@ def mechanism_row(
         # One dial serves mechanisms with different domains: at its ε some may not be defined.
         mechanism.check_epsilon(epsilon)
     except EpsilonError as error:
-        status = {"kind": "none", "icon": "–", "label": say("not defined here"), "line": ""}
+        none = math.isnan(epsilon)
+        label = say("no ε at this leakage") if none else say("not defined here")
+        status = {"kind": "none", "icon": "–", "label": label, "line": ""}
         about = [[say("How it works"), _how(mechanism)], [say("Source"), mechanism.source]]
-        return row | {"problem": str(error), "status": status, "promise": about}
+        problem = without_epsilon(mechanism) if none else str(error)
+        return row | {"problem": problem, "status": status, "promise": about}
     rewrite = drawn.at(epsilon)
     protected = bench.sentence.protected
     row["count"] = say(
         "{left} of {words} words stay as they are", left=rewrite.stayed, words=protected
     )
+    if at_same_leakage():
+        row["count"] = f"{promised_epsilon(mechanism, epsilon)} · {row['count']}"
     row["tokens"] = _tokens(rewrite)
     if place < protected:
         row["strip"] = _strip(bench, drawn, group_of(mechanism.meaning), epsilon, place)

@@ -23,7 +23,7 @@ from dpcore.rewrite.write.writers import (
     writer_of,
 )
 from dpcore.study.recorded import Recorded
-from pages.rewrite.scene import RewriteScene
+from pages.rewrite.scene import RewriteScene, row_draw
 from pages.shared.language import later, numeral, say
 from pages.shared.latent import latent_rewrites
 from pages.shared.link import segments, whole_number
@@ -172,7 +172,8 @@ def _write(
 
 
 def _show(scene: RewriteScene, total: float, writing: Writing) -> None:
-    drawn = scene.bench.draw(scene.chosen, scene.seed, scene.number).at(scene.epsilon)
+    row = scene.bench, scene.chosen, scene.seed, scene.number, scene.epsilon
+    drawn = row_draw(*row).at(scene.epsilon)
     each = writing.epsilon
     both = (scene.chosen.title, drawn.text), (writing.writer.title, writing.text)
     for column, (title, text) in zip(st.columns(2), both, strict=True):

@@ -15,7 +15,7 @@ from dpcore.plots.attack import odds as odds_plot
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from pages.rewrite.redactors import spans_table
 from pages.rewrite.rows import likeliest
-from pages.rewrite.scene import RewriteScene
+from pages.rewrite.scene import RewriteScene, row_draw
 from pages.shared.language import later, say
 from pages.shared.session import Bench
 from pages.shared.taking import Takeaway, command_line, mechanism_words
@@ -41,7 +41,8 @@ def grid_table(
         if epsilon not in mechanism.admissible:
             continue
         settings = " ".join(f"{name}={value}" for name, value in mechanism.settings().items())
-        for position, token in enumerate(bench.draw(mechanism, seed, number).at(epsilon).tokens):
+        drawn = row_draw(bench, mechanism, seed, number, epsilon).at(epsilon)
+        for position, token in enumerate(drawn.tokens):
             rows.append(
                 {
                     "mechanism": mechanism.key,
@@ -119,7 +120,7 @@ def odds_table(
         promise = bench.promise(mechanism, epsilon)
         if promise is None:
             continue
-        paths = bench.draw(mechanism, seed, number).paths
+        paths = row_draw(bench, mechanism, seed, number, epsilon).paths
         output = int(paths.at(np.array([epsilon]))[place, 0])
         # Logarithms where the law is exact: a probability may underflow while the ratio is finite.
         if mechanism.exact_law:
@@ -199,25 +200,25 @@ def takeaway(scene: RewriteScene) -> Takeaway:
         python_cell(scene),
         # Mechanisms of one paper share its BibTeX entry.
         tuple(dict.fromkeys(key for kind in scene.mechanisms for key in kind.cited)),
-        command="\n".join((command(scene), *redact_commands(scene))),
-        prints=say(
-            "It prints the row of the chosen mechanism; choose a word of another row for it."
-        ),
+        command="\n".join((*commands(scene), *redact_commands(scene))),
+        prints=say("Each line prints one row, with the ε of that row."),
         text=scene.text,
         tables=tables,
     )
 
 
-def command(scene: RewriteScene) -> str:
-    """Return the command that prints the same rewritten sentence as the row of the chosen word."""
-    choices = scene.choices
-    words = mechanism_words(scene.chosen, scene.epsilon)
-    words += ["--seed", str(scene.seed), "--draw", str(scene.number), "--lexicon", choices.lexicon]
-    treatment = choices.treatment
+def commands(scene: RewriteScene) -> list[str]:
+    """Return a command for each row that is defined at its ε, which prints the same sentence."""
+    treatment = scene.choices.treatment
+    words = ["--seed", str(scene.seed), "--draw", str(scene.number)]
+    words += ["--lexicon", scene.choices.lexicon]
     words += ["--unknown", str(treatment.unknown_words), "--case", str(treatment.case)]
     if treatment.keep_stop_words:
         words.append("--keep-stop-words")
-    return command_line("rewrite", *words, "--text", scene.text)
+    return [
+        command_line("rewrite", *mechanism_words(mechanism, epsilon), *words, "--text", scene.text)
+        for mechanism, epsilon in scene.defined_rows
+    ]
 
 
 def redact_commands(scene: RewriteScene) -> list[str]:
@@ -242,9 +243,7 @@ def python_cell(scene: RewriteScene) -> str:
         )
     rows = [
         f"    ({mechanism.short!r}, {_changed_settings(mechanism)!r}, {epsilon!r}),"
-        for mechanism in scene.mechanisms
-        # The cell has to run as it stands, so rows that are not defined at their ε are left out.
-        if (epsilon := scene.epsilons[mechanism.key]) in mechanism.admissible
+        for mechanism, epsilon in scene.defined_rows
     ]
     names = [each.redactor for each in scene.redactions]
     redactors = [

@@ -130,7 +130,7 @@ def _odds(scene: RewriteScene) -> None:
             "nearest words, the hardest to tell apart."
         ),
     )
-    defined = [m for m in scene.mechanisms if scene.epsilons[m.key] in m.admissible]
+    defined = [mechanism for mechanism, _ in scene.defined_rows]
     # Both laws first, with progress; the table below then only looks them up.
     missing = [
         (m, w)

@@ -261,7 +261,7 @@ def _row(
         uncounted = " · " + _uncounted(one)
     for share, epsilon in zip(leakage.steps, epsilons(one.curve, leakage), strict=True):
         if epsilon is None or one.draw is None:
-            row["promise"].append(_absent(one.curve, leakage, share))
+            row["promise"].append(absent(one.curve, leakage, share))
             row["words"].append(None)
             continue
         row["promise"].append(promise(one.mechanism, epsilon) + uncounted)
@@ -278,7 +278,8 @@ def _uncounted(one: BoardCurve) -> str:
     return say("counting was not measured")
 
 
-def _absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
+def absent(curve: TradeCurve, leakage: Leakage, share: float) -> str:
+    """Say why a mechanism has no ε at a share of the leakage."""
     # The largest is searched for and not taken from the end: an estimate need not be monotone.
     values = curve.values(counted(leakage))
     if share < values[0]:

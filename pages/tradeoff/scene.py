@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -262,7 +262,10 @@ def show_scene(
 
 
 def _turning(scene: TradeoffScene, step: int) -> None:
-    show_dial(_dial(scene), step, lambda turned: _rested(scene.leakage, turned))
+    curves = [epsilons(one.curve, scene.leakage) for one in scene.shown]
+    show_dial(
+        leakage_dial(scene.leakage, curves), step, lambda turned: _rested(scene.leakage, turned)
+    )
 
 
 def step_of(leakage: Leakage) -> int:
@@ -276,17 +279,26 @@ def step_of(leakage: Leakage) -> int:
     return min(range(len(leakage.steps)), key=lambda i: abs(leakage.steps[i] - share))
 
 
-def _rested(leakage: Leakage, step: int) -> None:
+def keep_step(leakage: Leakage, step: int) -> None:
+    """Keep the position of the dial, for this page and others with the same dial."""
     share = leakage.steps[step]
     st.session_state.setdefault(_LEVEL, {})[leakage.key] = f"{100 * share:g}"
     link.write(_LEVEL, f"{100 * share:g}", f"{100 * leakage.start:g}")
+
+
+def _rested(leakage: Leakage, step: int) -> None:
+    keep_step(leakage, step)
     if st.session_state.get(OPEN_VIEW) == AT_THE_DIAL or drawer_is_open():
         run_parts(VIEWS)
 
 
-def _dial(scene: TradeoffScene) -> Dial:
-    leakage = scene.leakage
-    curves = [epsilons(one.curve, leakage) for one in scene.shown]
+def leakage_dial(leakage: Leakage, curves: Sequence[Sequence[float | None]]) -> Dial:
+    """Return the dial of a leakage, with the span of ε that it needs at each step.
+
+    Args:
+        leakage: it is set by the dial.
+        curves: of each mechanism, ε at each step; None where it does not reach the step.
+    """
     steps = []
     for i, share in enumerate(leakage.steps):
         about, of = map(say, leakage.counted)

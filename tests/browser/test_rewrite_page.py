@@ -334,3 +334,33 @@ def test_the_first_dial_stays_in_sight(app_url: str, new_page: NewPage) -> None:
         page.get_by_role("tab", name=WORD_VIEW).scroll_into_view_if_needed()
         expect(dial(page)).to_be_in_viewport()
         watch.assert_clean()
+
+
+def test_one_dial_gives_every_row_the_same_leakage(app_url: str, page: Page) -> None:
+    open_grid(page, f"{app_url}/rewrite")
+    expect(page.get_by_role("slider")).to_have_count(3)
+    before = row(page, "madlib.v1")
+    page.get_by_role("radio", name="same leakage").click()
+    expect(page.get_by_role("slider")).to_have_count(1)
+    wait_idle(page)
+    assert query(page)["compared"] == ["same leakage"]
+    expect(page.get_by_text("not measured below 47 of 100")).to_be_visible()
+    leakage = page.get_by_role("slider")
+    leakage.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("new URLSearchParams(location.search).get('level') === '90'")
+    wait_idle(page)
+    assert row(page, "madlib.v1") != before
+    page.get_by_role("radio", name="same ε").click()
+    expect(page.get_by_role("slider")).to_have_count(3)
+    wait_idle(page)
+    assert row(page, "madlib.v1") == before
+
+
+def test_the_dials_leave_a_phone_to_the_rows(app_url: str, new_page: NewPage) -> None:
+    page, _ = new_page(**PHONE)
+    open_grid(page, f"{app_url}/rewrite")
+    boxes = [each.bounding_box() for each in page.locator("[class*=st-key-dial_place]").all()]
+    heights = [box["height"] for box in boxes if box is not None]
+    assert len(heights) == 3
+    assert sum(heights) < 844 / 4

@@ -1,4 +1,4 @@
-"""The command that the page shows prints the row that the page shows."""
+"""The commands that the page shows print the rows that the page shows."""
 
 import shlex
 
@@ -12,7 +12,7 @@ from dpcore.rewrite.policy import Treatment, UnknownWordPolicy
 from dpcore.rewrite.sentence import prepare
 from dpcore.rewrite.tokens import CasePolicy
 from pages.rewrite.scene import RewriteScene
-from pages.rewrite.tables import command
+from pages.rewrite.tables import commands
 from pages.shared import session
 from pages.shared.session import Bench, admissible
 from pages.shared.sidebar import Choices
@@ -33,7 +33,8 @@ def test_the_command_prints_the_row(key: str, capsys: pytest.CaptureFixture[str]
     epsilon = float(grid[np.searchsorted(grid, grid[-1] / 20)])
     choices = Choices("default", treatment, ((key, settings),))
     scene = RewriteScene(bench, (mechanism,), {key: epsilon}, mechanism, 0, 5, 3, choices, TEXT)
-    arguments = shlex.split(command(scene))
+    (line,) = commands(scene)
+    arguments = shlex.split(line)
     assert arguments[:3] == ["python", "-m", "dpcore"]
     assert main(arguments[3:]) == 0
     shown = bench.draw(mechanism, 5, 3).at(epsilon).text

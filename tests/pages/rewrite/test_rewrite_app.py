@@ -6,13 +6,17 @@ import io
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import session
+from dpcore.attack.trade.ground import GUESSED
+from dpcore.papers.ours.tradeoff import recorded_curve
+from pages.shared import link, session
 from pages.shared.dial import GROUPS
+from pages.shared.promised import promised_epsilon
 from pages.shared.session import DEFAULT_MECHANISMS, DEFAULT_PRESET, PRESETS, first_bench
 from pages.shared.sidebar import Choices
 from tests.pages.app import (
@@ -90,6 +94,64 @@ def test_a_fresh_visit_begins_where_it_is_known_what_is_guessed(
         about, value = dial["steps"][dial["step"]]["left"]
         assert about.startswith("% ")
         assert re.search(r"\d, near (≥\xa0)?\d", value)
+
+
+def test_at_the_same_leakage_each_row_has_the_epsilon_of_its_curve() -> None:
+    test = open_link("rewrite", compared="same leakage", level="50")
+    (dial,) = dials(test).values()
+    assert dial["steps"][dial["step"]]["left"] == [
+        "Guessed by frequency",
+        "50 of 100 content words",
+    ]
+    for key, row in rows(test).items():
+        kind = session.mechanism(session.lexicon("default"), key)
+        curve = recorded_curve(kind)
+        assert curve is not None
+        epsilon = curve.epsilon_at(GUESSED, 0.5)
+        assert epsilon is not None
+        assert curve.at_epsilon(GUESSED, epsilon) == pytest.approx(0.5)
+        bench = first_bench(kind.lexicon, Choices("default").treatment)
+        # One ε alone, as the command of the row draws it.
+        drawn = bench.draw(kind, link.SEED, 0, (epsilon,)).at(epsilon)
+        assert written(row) == drawn.text
+        assert row["count"].startswith(f"{promised_epsilon(kind, epsilon)} · {drawn.stayed} of")
+    assert {group["epsilon"] for group in grid(test)["groups"]} == {""}
+
+
+def test_a_row_without_an_epsilon_at_this_leakage_says_why() -> None:
+    mechanisms: dict[str, str | list[str]] = {
+        "metric": ["tem", "budget"], "log": "truncated-gumbel", "local": "neighbour-response"
+    }  # fmt: skip
+    opened = open_link("rewrite", compared="same leakage", level="40", **mechanisms)
+    told = {key: row.get("problem", "") for key, row in rows(opened).items()}
+    assert not told["tem.v1"]
+    assert told["budget.v1"].startswith("What it gives away was not measured")
+    assert told["truncated-gumbel.v1"] == "not measured below 47 of 100"
+    assert told["neighbour-response.v1"] == "never gives away more than 38 of 100"
+
+
+@pytest.mark.parametrize("level", ["", "nan", "-1", "1e9", "<b>", "33"])
+def test_a_leakage_of_nonsense_is_a_step_of_the_dial(level: str) -> None:
+    test = open_link("rewrite", compared="same leakage", level=level)
+    (dial,) = dials(test).values()
+    assert 0 <= dial["step"] < len(dial["steps"])
+    assert len(rows(test)) == len(DEFAULT_MECHANISMS)
+
+
+def test_the_commands_cover_every_row() -> None:
+    for compared in ("same ε", "same leakage"):
+        test = unopened("rewrite", seconds=240)
+        test.session_state["taking"] = True
+        test.query_params["compared"] = compared
+        test.query_params["level"] = "50"
+        test.run()
+        (lines,) = [code.value for code in test.code if code.value.startswith("python -m dpcore")]
+        said = [shlex.split(line) for line in lines.splitlines()]
+        keys = [words[words.index("--mechanism") + 1] for words in said]
+        assert keys == list(rows(test))
+        assert len({words[words.index("--epsilon") + 1] for words in said}) == (
+            3 if compared == "same ε" else 6
+        )
 
 
 @pytest.mark.slow
