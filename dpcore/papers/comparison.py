@@ -19,6 +19,7 @@ from dpcore.papers.huang2024 import comparison as huang
 from dpcore.papers.huang2024.plans import figure_nw
 from dpcore.papers.row import Row
 from dpcore.papers.xu2021.comparison import figure_rows as xu_figure_rows
+from dpcore.papers.xu2021.comparison import stated_sw
 from dpcore.papers.xu2021.training_comparison import training_rows
 from dpcore.plots.deniability.recorded import COLUMNS
 from dpcore.study.plan import Panel
@@ -85,18 +86,24 @@ class Agreement:
         rows: number of figures compared.
         numbers: figures for which the paper prints numbers and we have intervals.
         within: of these, the figures all of whose printed numbers lie in our intervals.
+        printed: figures for which the paper prints numbers, with or without an interval of ours.
     """
 
     rows: int
     numbers: int
     within: int
+    printed: int
 
 
 def agreement(rows: Iterable[Row]) -> Agreement:
     """Count the rows; rows without numbers on one side are not assessed."""
-    judged = [row_within(row) for row in rows]
+    every = list(rows)
+    judged = [row_within(row) for row in every]
     numbers = [within for within in judged if within is not None]
-    return Agreement(len(judged), len(numbers), sum(numbers))
+    # Percentages, and two numbers joined by "and", are numbers alone too.
+    bare = [row.in_paper.replace(" %", "").replace(" and ", ", ") for row in every]
+    printed = sum(_PRINTED.fullmatch(text) is not None for text in bare)
+    return Agreement(len(judged), len(numbers), sum(numbers), printed)
 
 
 def row_within(row: Row) -> bool | None:
@@ -172,7 +179,12 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
         points = figures.protocol(panel.quantity, curve)
         if len(points):
             parts.append(points[list(_CURVE)].assign(layer="protocol"))
-        printed = figure_nw(recorded.entry.name, curve) if panel.quantity == "nw" else {}
+        ends = float(best["epsilon"].min()), float(best["epsilon"].max())
+        printed = (
+            figure_nw(recorded.entry.name, curve)
+            if panel.quantity == "nw"
+            else stated_sw(recorded.entry.name, curve, ends)
+        )
         if printed:
             row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": "paper"}
             row |= {"method": "the paper", "words": 0, "runs": 0}

@@ -55,7 +55,7 @@ def training_curves(recorded: Recorded, mechanism: str, measured: str) -> pd.Dat
             chosen_rows = learned[learned["epsilon"] == epsilon] if len(learned) else fixed
             if len(chosen_rows):
                 means = (float(chosen_rows[name].mean()) for name in ("value", "low", "high"))
-                points.append((title, "", _x(mechanism, epsilon), *means))
+                points.append((title, "", epsilon_on_axis(mechanism, epsilon), *means))
     return _frame(points)
 
 
@@ -136,7 +136,8 @@ def _claimed(recorded: Recorded, data: str) -> pd.DataFrame:
     return rows.drop_duplicates(["epsilon", "seed"])
 
 
-def _x(mechanism: str, epsilon: float) -> float:
+def epsilon_on_axis(mechanism: str, epsilon: float) -> float:
+    """Return ε as the axis of a mechanism shows it: ln ε where that is read."""
     return math.log(epsilon) if resolve(mechanism).meaning.name == "METRIC_LOG" else epsilon
 
 

@@ -33,6 +33,7 @@ from dpcore.plots.deniability.recorded import (
     trade_figure,
 )
 from dpcore.plots.style import SCALES
+from dpcore.study.recorded import Recorded
 from dpcore.study.recording import provenance, undefined_sentence
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import APPENDIX_C
@@ -90,20 +91,13 @@ def papers_view(name: str) -> None:
     study = STUDIES[name]
     try:
         record = recorded(name)
-        drawings = [drawing(record, panel) for panel in study.panels]
         compared, table = comparison_rows(record), comparison_table(record)
+        source = study.source or say("no paper: mechanisms with their own settings")
+        note(f"**{study.title}** ({source})")
+        show_panels(record)
     except DpcoreError as error:
         refuse(say("The recorded results could not be read."), error)
         return
-    source = study.source or say("no paper: mechanisms with their own settings")
-    note(f"**{study.title}** ({source})")
-    for start in range(0, len(drawings), 2):
-        pair = drawings[start : start + 2]
-        for place, (column, figure) in enumerate(
-            zip(st.columns(2), pair, strict=False), start=start
-        ):
-            with column:
-                _panel(figure, f"{name}_{place + 1}")
     undefined = undefined_sentence(record)
     if undefined:
         note(undefined)
@@ -125,6 +119,23 @@ def papers_view(name: str) -> None:
         wrap_lines=True,
     )
     recorded_footer(record)
+
+
+def show_panels(record: Recorded) -> None:
+    """Draw the panels of a recorded study, two in a row, with the paper's values where it has any.
+
+    Raises:
+        DpcoreError: the record lacks a curve.
+    """
+    name = record.entry.name
+    drawings = [drawing(record, panel) for panel in STUDIES[name].panels]
+    for start in range(0, len(drawings), 2):
+        pair = drawings[start : start + 2]
+        for place, (column, figure) in enumerate(
+            zip(st.columns(2), pair, strict=False), start=start
+        ):
+            with column:
+                _panel(figure, f"{name}_{place + 1}")
 
 
 def _panel(figure: Drawing, key: str) -> None:

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.registry import resolve
 from dpcore.papers.comparison import Agreement, agreement, comparison_rows, comparison_table
 from dpcore.papers.ours.learning import RECORDS
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
+from dpcore.papers.xu2021.training_comparison import against_paper
+from dpcore.plots.robust.shares import lines_figure, printed_caption
+from dpcore.plots.style import SCALES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
 from pages.crowd.views import learned_with
+from pages.curves.papers import show_panels
 from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.claims import Row, listing
 from pages.shared import link
+from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.learning.curves import LEARNING_TABS, VIEW, learning_views
 from pages.shared.learning.evidence import Evidence, Rows, choose_part, show_examples
@@ -95,6 +101,10 @@ def comes_to(counts: Agreement) -> str:
     """Describe how closely an experiment agrees with its paper, in a few words."""
     if not counts.rows:
         return say("measured here alone: no printed figure to compare with")
+    if not counts.numbers and counts.printed:
+        return say(
+            "{count} figures side by side; the paper's numbers are not tested", count=counts.rows
+        )
     if not counts.numbers:
         return say(
             "{count} figures side by side; the paper prints no number to test", count=counts.rows
@@ -165,8 +175,9 @@ TABS = {
     "papers": later("Paper against measurement"),
     "command": later("How it was made"),
 }
+_TRAINING, _TABLES = "xu2021-tables-", ("truncated-gumbel", "madlib")
 _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
-    ("xu2021-tables-", "robustness", "training_record", {"robust_view": "Training"}),
+    (_TRAINING, "robustness", "training_record", {"robust_view": "Training"}),
     ("huang2024-autoencoder-", "robustness", "auto_record", {"robust_view": "Auto-encoders"}),
     (
         "adept2021-",
@@ -228,7 +239,7 @@ def experiment(record: Recorded) -> None:
         _rewriting(record)
         return
     _elsewhere(entry.name)
-    short_tabs(_about(record), TABS, VIEW)
+    short_tabs(_drawn(record) | _about(record), TABS, VIEW)
 
 
 def takeaway(record: Recorded) -> Takeaway:
@@ -301,6 +312,32 @@ def _about(record: Recorded) -> dict[str, View]:
     if record.entry.source:
         views = {"papers": lambda: papers_view(record)} | views
     return views
+
+
+def _drawn(record: Recorded) -> dict[str, View]:
+    """Return the view of the curves, ours over the paper's values, of records that have some."""
+    name = record.entry.name
+    if name in STUDIES:
+        return {"curves": lambda: show_panels(record)}
+    if name.startswith(_TRAINING):
+        return {"curves": lambda: _trainings(record)}
+    return {}
+
+
+def _trainings(record: Recorded) -> None:
+    """Draw adversarial accuracy over ε for both mechanisms of Tables 2 and 3 of Xu et al. 2021."""
+    for mechanism in _TABLES:
+        kind = resolve(mechanism)
+        table = against_paper(record, mechanism, "paper")
+        axis = SCALES[kind.meaning].axis
+        unit = "ln ε" if axis.startswith("ln") else "ε"
+        st.markdown(f"**{say(kind.title)}**")
+        show_figure(
+            lines_figure(table, axis, "accuracy", logarithm=unit == "ε"),
+            printed_caption(table, "Accuracy after the paper's attack", unit),
+            table,
+            f"{record.entry.name}_{mechanism}",
+        )
 
 
 def _elsewhere(name: str) -> None:

@@ -11,7 +11,13 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.lecuyer2019.study import costs, summary
 from dpcore.papers.studies import EXPERIMENTS
-from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
+from dpcore.papers.xu2021.training_comparison import against_paper
+from dpcore.plots.robust.shares import (
+    certified_caption,
+    ends_caption,
+    lines_figure,
+    printed_caption,
+)
 from dpcore.plots.style import SCALES, percent
 from dpcore.study.recorded import Figures, Recorded, read_bundled
 from dpcore.study.robust_curves import constant_line, training_curves
@@ -163,7 +169,7 @@ def _curves(record: Recorded) -> None:
                 "substitution of the lists can change, whatever an attack tries."
             ),
         )
-    table = training_curves(record, mechanism, measured)
+    table = against_paper(record, mechanism, measured)
     if not len(table):
         note(say("This was not measured for this mechanism."))
         return
@@ -175,7 +181,7 @@ def _curves(record: Recorded) -> None:
     logarithm = unit == "ε"
     show_figure(
         lines_figure(table, axis, "accuracy", logarithm=logarithm),
-        ends_caption(table, f"Accuracy {_MEASURED[measured]}", unit),
+        printed_caption(table, f"Accuracy {_MEASURED[measured]}", unit),
         table,
         f"{record.entry.name}_{mechanism}_{measured}",
     )

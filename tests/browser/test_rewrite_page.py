@@ -348,7 +348,7 @@ def test_one_dial_gives_every_row_the_same_leakage(app_url: str, page: Page) -> 
     leakage = page.get_by_role("slider")
     leakage.focus()
     page.keyboard.press("End")
-    page.wait_for_function("new URLSearchParams(location.search).get('level') === '90'")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('level') === '90'")
     wait_idle(page)
     assert row(page, "madlib.v1") != before
     page.get_by_role("radio", name="same ε").click()

@@ -65,8 +65,8 @@ def test_rows_are_counted() -> None:
         row("0.9", "0.517 (0.483 to 0.550)"),
         row("more", "less"),
     ]
-    assert agreement(rows) == Agreement(rows=3, numbers=2, within=1)
-    assert agreement(()) == Agreement(0, 0, 0)
+    assert agreement(rows) == Agreement(rows=3, numbers=2, within=1, printed=2)
+    assert agreement(()) == Agreement(0, 0, 0, 0)
 
 
 def test_of_carvalho_two_printed_figures_lie_in_the_intervals() -> None:

@@ -74,6 +74,16 @@ _TEXTS = {
 }
 
 
+def stated_sw(study: str, curve: str, ends: tuple[float, float]) -> dict[float, float]:
+    """Return the largest Sw that Section 6.5 states for truncated Gumbel, at both ends of ε.
+
+    It is no curve: the figure's values are not printed. Empty for other studies and curves.
+    """
+    name, _, key = study.rpartition("-")
+    stated = name == "xu2021-figure-1" and curve == _GUMBEL and key in LARGEST_SW
+    return dict.fromkeys(ends, LARGEST_SW[key]) if stated else {}
+
+
 def wide_noise_law(n: int) -> FloatArray:
     """Compute the law over neighbours by rank as Algorithm 2's noise grows: P(u_i) = Σ_{k≥i} π_k/k.
 

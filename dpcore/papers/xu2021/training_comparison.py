@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcore.papers.row import Row, percent, rounded, signed
 from dpcore.papers.xu2021 import comparison as paper
 from dpcore.papers.xu2021.comparison import Column, row
 from dpcore.papers.xu2021.plans import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGER, seeds_of
-from dpcore.study.recorded import Figures
+from dpcore.plots.robust.shares import PRINTED
+from dpcore.study.recorded import Figures, Recorded
+from dpcore.study.robust_curves import COLUMNS, TRAININGS, epsilon_on_axis, training_curves
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TABLES = {"madlib": "Table 3", "truncated-gumbel": "Table 2"}
 _NAMES = {"madlib": "multivariate Laplace", "truncated-gumbel": "truncated Gumbel"}
@@ -60,6 +65,33 @@ def _printed(figures: Figures, curve: str) -> dict[float, Column]:
         for head, column in columns
         if math.isclose(head, epsilon, rel_tol=1e-9)
     }
+
+
+def against_paper(recorded: Recorded, mechanism: str, measured: str) -> pd.DataFrame:
+    """Return the accuracy of each training against ε, with the printed columns of its table.
+
+    Args:
+        recorded: "xu2021-tables-2-3-…".
+        mechanism: short name.
+        measured: key of `dpcore.study.robust_curves.MEASURED`; the tables print adversarial
+            ("paper") and clean ("clean") accuracy.
+
+    Returns:
+        As `dpcore.study.robust_curves.training_curves`; a printed curve has the name of ours with
+        `dpcore.plots.robust.shares.PRINTED`, and no interval.
+    """
+    import pandas as pd
+
+    table = training_curves(recorded, mechanism, measured)
+    places = {"paper": {"ibp": 0, "augmented": 1}, "clean": {"augmented": 2}}.get(measured, {})
+    printed = _printed(Figures(recorded), mechanism)
+    rows = [
+        (TRAININGS[learner] + PRINTED, "", epsilon_on_axis(mechanism, epsilon), column[i] / 100)
+        for learner, i in places.items()
+        for epsilon, column in printed.items()
+    ]
+    more = pd.DataFrame(rows, columns=list(COLUMNS[:4])).reindex(columns=list(COLUMNS))
+    return pd.concat((table, more.astype(table.dtypes)), ignore_index=True) if rows else table
 
 
 def _number(

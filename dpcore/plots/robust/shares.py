@@ -45,6 +45,8 @@ LOOKS = (
     Style(GREY, "solid", "cross"),
 )
 """Styles of the curves in their order."""
+PRINTED = ", printed in the paper"
+"""End of the name of a curve of printed values; dotted, with open marks."""
 _HEIGHT, _MARK, _MARKS, _TICKS = 400, 8, 12, 10
 
 
@@ -82,8 +84,13 @@ def lines_figure(
     traces: list[Any] = []
     names = list(dict.fromkeys(table["curve"].tolist()))
     times: Counter[Style] = Counter()
-    for name, usual in zip(names, LOOKS * (1 + len(names) // len(LOOKS)), strict=False):
+    ours = [name for name in names if not str(name).endswith(PRINTED)]
+    looks = dict(zip(ours, LOOKS * (1 + len(ours) // len(LOOKS)), strict=False))
+    for name in names:
         rows = table[table["curve"] == name]
+        usual = looks[str(name).removesuffix(PRINTED)]
+        if name not in looks:
+            usual = replace(usual, dash="dot", marker=f"{usual.marker}-open")
         mechanism = str(rows["mechanism"].iloc[0]) if "mechanism" in rows else ""
         look = curve_style(str(name), mechanism) if mechanism else usual
         traces += _curve(str(name), rows, look, times[look])
@@ -135,6 +142,31 @@ def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
         f"{number(last['mean'])} at {unit} = {number(last['x'])}."
     )
     return Caption(finding, "\n".join(lines))
+
+
+def printed_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
+    """Say where a curve is farthest from its printed values; without any, as `ends_caption`.
+
+    Args:
+        table: the columns `COLUMNS`; a printed curve has its points where ours has some.
+        what: the drawn quantity.
+        unit: name of x.
+    """
+    how = ends_caption(table, what, unit)
+    apart: list[tuple[float, str]] = []
+    for printed in dict.fromkeys(table["curve"].tolist()):
+        name = str(printed).removesuffix(PRINTED)
+        if name == printed:
+            continue
+        ours = table[table["curve"] == name].set_index("x")["mean"]
+        for x, value in table[table["curve"] == printed].set_index("x")["mean"].items():
+            here = float(ours.loc[x])
+            finding = (
+                f"“{name}” is farthest from the paper at {unit} = {number(x)}: {percent(here)} "
+                f"here, {percent(value)} printed."
+            )
+            apart.append((abs(here - value), finding))
+    return Caption(max(apart)[1], how.how) if apart else how
 
 
 def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:

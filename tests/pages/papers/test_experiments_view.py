@@ -12,10 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import StudyError
-from dpcore.papers.comparison import agreement, comparison_rows
+from dpcore.papers.comparison import Agreement, agreement, comparison_rows
 from dpcore.papers.ours.learning import RECORDS
 from dpcore.papers.overview import PAPERS
 from dpcore.papers.studies import EXPERIMENTS, STUDIES
+from dpcore.plots.robust.shares import PRINTED
 from dpcore.study import live
 from pages.papers import experiments
 from pages.shared import taking as shared_recorded
@@ -95,6 +96,27 @@ def test_the_python_cell_prints_what_the_page_shows(
         assert key in shown_text(test)
 
 
+@pytest.mark.parametrize("name", [n for n in THERE if n.startswith("xu2021-")])
+def test_an_experiment_of_xu_opens_with_its_curves_over_the_papers_values(name: str) -> None:
+    drawn = figures(opened(experiment=name))
+    assert len(drawn) == (2 if "tables" in name else 5)
+    printed = [
+        trace
+        for figure in drawn
+        for trace in figure["data"]
+        if str(trace.get("name")).endswith((PRINTED, ", the paper"))
+    ]
+    # Two columns of each of two tables, or the one level of Sw that the text of the paper states.
+    assert len(printed) == (4 if "tables" in name else 1)
+    assert {trace["marker"]["symbol"].rpartition("-open")[2] for trace in printed} <= {"", "-dot"}
+
+
+def test_numbers_that_are_printed_and_not_tested_are_said_to_be_so() -> None:
+    untested = experiments.comes_to(Agreement(9, 0, 0, printed=2))
+    assert untested == "9 figures side by side; the paper's numbers are not tested"
+    assert "prints no number" in experiments.comes_to(Agreement(9, 0, 0, printed=0))
+
+
 @pytest.mark.slow
 def test_no_learner_is_loaded_for_the_first_view() -> None:
     program = (
@@ -131,11 +153,11 @@ DRAWN_WITHOUT_A_CHOICE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in THERE if name not in NAMES])
 def test_an_experiment_without_rewriting_leads_to_its_figures(name: str) -> None:
-    test = opened(experiment=name)
-    # Without a paper to compare with, the view of how it was made is the first one.
-    made = [] if THERE[name].source else ["Command", "How it was made"]
+    source = THERE[name].source
+    test = opened(experiment=name, use_view="papers" if source else "command")
+    made = [] if source else ["Command", "How it was made"]
     assert [h.value for h in test.header] == [THERE[name].title, *made]
-    assert ("The paper: " in shown_text(test)) == bool(THERE[name].source)
+    assert ("The paper: " in shown_text(test)) == bool(source)
     (link,) = (e.proto for e in test.get("page_link") if e.proto.label == "Its curves and figures")
     view = {key: values[0] for key, values in parse_qs(link.query_string).items()}
     # The page of last resort draws studies of words alone.

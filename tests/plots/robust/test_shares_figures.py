@@ -6,7 +6,13 @@ import pandas as pd
 from dpcore.plots.robust import picture as robust_picture
 from dpcore.plots.robust import shares as robust
 from dpcore.plots.robust.picture import votes_caption, votes_figure
-from dpcore.plots.robust.shares import certified_caption, ends_caption, lines_figure
+from dpcore.plots.robust.shares import (
+    PRINTED,
+    certified_caption,
+    ends_caption,
+    lines_figure,
+    printed_caption,
+)
 from dpcore.plots.style import BLUE, GREY, VERMILION, style_of
 
 CURVES = pd.DataFrame(
@@ -70,6 +76,20 @@ def test_captions_say_the_ends_and_a_point() -> None:
     caption = certified_caption(CURVES, "10 pictures", 0.5).how
     assert "Share of 10 pictures that stay right, at 0 and at 0.5." in caption
     assert "proved: 90%, 40%" in caption
+
+
+def test_printed_values_are_dotted_under_the_look_of_ours() -> None:
+    ours = CURVES[CURVES["curve"] == "proved"]
+    printed = ours.assign(curve="proved" + PRINTED, mean=ours["mean"] - [0.0, 0.3])
+    table = pd.concat((CURVES, printed.assign(low=np.nan, high=np.nan)), ignore_index=True)
+    lines = {line.name: line for line in lines_figure(table, "ε", "accuracy").data if line.name}
+    assert lines["proved" + PRINTED].line.color == lines["proved"].line.color
+    assert lines["proved" + PRINTED].line.dash == "dot"
+    assert lines["proved" + PRINTED].marker.symbol == lines["proved"].marker.symbol + "-open"
+    assert printed_caption(table, "Accuracy", "ε").finding == (
+        "“proved” is farthest from the paper at ε = 0.5: 40% here, 10% printed."
+    )
+    assert printed_caption(CURVES, "Accuracy", "ε") == ends_caption(CURVES, "Accuracy", "ε")
 
 
 VOTES = pd.DataFrame(
