@@ -96,7 +96,7 @@ def line_view(record: Recorded) -> None:
         _BOUNDS,
         "board_bounds",
         required=True,
-        help=say("ε of the one is no ε of the other: they never share an axis."),
+        help=say("The two kinds of ε are different quantities, so they never share an axis."),
     )
     line, curves = frontier(benchmark, bounds)
     if not (len(line) and len(curves)):

@@ -229,7 +229,7 @@ def experiment(record: Recorded) -> None:
     source = (
         say("To be compared with {source}.", source=entry.source)
         if entry.source
-        else say("No paper to compare with.")
+        else say("There is no paper to compare with.")
     )
     note(f"{entry.sizes} {source}".strip())
     if entry.source:
@@ -303,7 +303,7 @@ def recorded_examples(examples: pd.DataFrame, evidence: Evidence) -> None:
         note(say("There are none of this classifier under these labels."))
         return
     show_examples(cast("list[dict[str, Any]]", here.to_dict("records")))
-    note(say("The originals are texts that were written for this laboratory: they tell of nobody."))
+    note(say("The originals were written for this laboratory: they are about no one."))
 
 
 def _about(record: Recorded) -> dict[str, View]:

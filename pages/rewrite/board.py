@@ -121,11 +121,10 @@ def reading_view() -> None:
     with st.expander(say("How to read this"), icon=":material/help:"):
         st.markdown(
             say(
-                "Chance decides what comes out for every word, the word itself or another: how "
-                "much an output tells of its word has a limit, and ε sets it. **Changed words** "
-                "are underlined and carry the sign ↻; choose a word to see what else it could "
-                "have become. Mechanisms in one group mean the same kind of ε, and still differ "
-                "in how many words they have to change for it."
+                "Each word comes out as itself or as another, by chance; ε limits how much an "
+                "output says about its word. **Changed words** are underlined and marked ↻: "
+                "choose one to see what else it could have become. Mechanisms in one group "
+                "mean the same by ε, and still change different numbers of words."
             )
         )
 

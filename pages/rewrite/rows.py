@@ -135,7 +135,7 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
             "line": line,
         },
         "promise": [
-            [say("Promise for each word"), promise.statement],
+            [say("Guarantee for each word"), promise.statement],
             [say("For this text"), whole],
             [say("Status"), f"{say(status)}: {promise.reason}"],
             [say("Source"), promise.source],

@@ -55,8 +55,8 @@ def _own_sentence(scene: RewriteScene) -> None:
         return
     note(
         say(
-            "A model of language reads the whole text and rephrases it; every word of its answer "
-            "is drawn with noise. An ε of the whole text is the only scale that this shares with a "
+            "A language model reads the whole text and rephrases it; each word of its answer "
+            "is drawn with noise. ε of the whole text is the only scale that it shares with a "
             "mechanism for words."
         )
     )
@@ -220,8 +220,8 @@ def _show(scene: RewriteScene, total: float, writing: Writing) -> None:
 _COLUMNS = {
     ("cosine", ""): later("meaning"),
     ("kept", ""): later("words kept"),
-    ("accuracy", "sentiment"): later("sentiment told"),
-    ("accuracy", "topic"): later("topic told"),
+    ("accuracy", "sentiment"): later("sentiment recognised"),
+    ("accuracy", "topic"): later("topic recognised"),
 }
 """Titles of columns by quantity and variant."""
 

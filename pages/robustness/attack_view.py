@@ -37,9 +37,9 @@ def attack_view() -> None:
     """Draw the attack on one text and on a sample."""
     note(
         say(
-            "A population of rewritten texts is bred until the classifier errs (Alzantot et al. "
-            "2018): the words that are tried are those that a private mechanism would put, as "
-            "in Xu et al. 2021. That an attack succeeds is a proof; that it fails is none."
+            "Rewritten texts are bred until the classifier errs (Alzantot et al. 2018), with "
+            "words that a private mechanism would choose, as in Xu et al. 2021. A success "
+            "proves that the classifier can be fooled; a failure proves nothing."
         )
     )
     with st.sidebar:

@@ -59,8 +59,7 @@ def choose_picture() -> int:
         key="digits_picture",
         bind="query-params",
         help=say(
-            "One of the test pictures; with the slider chosen, the arrow keys go from one to "
-            "the next."
+            "One of the test pictures. While the slider has the focus, arrow keys go to the next."
         ),
     )
 
@@ -167,7 +166,7 @@ def _board(noise: Noise, how: ScoreBound, picture: int) -> dict[str, Any]:
     first = int(values.argmax())
     winner, won = str(int(model.classes[first])), int(scores.votes[0, first])
     radius, _, place = of_picture(noise, how, picture)
-    certified_as = None if place == ABSTAINED else str(int(model.classes[place]))
+    certified_as = str(int(model.classes[place])) if place != ABSTAINED and radius else None
     size = model.layer.size(now - original)
     # Long enough for the radius and the change, and never shorter than one pixel.
     long = max(1.0, 1.15 * size, 0.0 if math.isinf(radius) else 1.5 * radius)

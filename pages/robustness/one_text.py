@@ -75,7 +75,7 @@ def choose_document(words: Lexicon, labels: str, key: str, start: int) -> Docume
             start,
             key=f"{key}_number",
             bind="query-params",
-            help=say("With the slider chosen, the arrow keys go from one text to the next."),
+            help=say("While the slider has the focus, arrow keys go to the next text."),
         )
         document = Document(
             # The true class is known, so a wrong answer can be told from a changed one.

@@ -218,7 +218,7 @@ def _explained() -> None:
 
 def _settings() -> tuple[Noise, ScoreBound]:
     place = pick(
-        say("Noise stands"),
+        say("Noise is added"),
         PLACES,
         "digits_place",
         say(

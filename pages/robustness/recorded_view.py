@@ -155,7 +155,8 @@ def _curves(record: Recorded) -> None:
             "training_mechanism",
             width=300,
             help=say(
-                "Whose words the attack tries, and that rewrote the copies of augmented training."
+                "The mechanism whose words the attack tries, and that rewrote the copies for "
+                "augmented training."
             ),
         )
         measured = choose_one(
@@ -244,9 +245,9 @@ def noise_view() -> None:
     """Draw the records of PixelDP in networks."""
     note(
         say(
-            "The view Pictures trains a linear classifier under the noise. Here a convolutional "
-            "network is trained together with its noise layer, whose sensitivity is held fixed "
-            "during training, as PixelDP does it; and the layer stands on word vectors of texts."
+            "The view Pictures trains a linear classifier under noise. Here a convolutional "
+            "network is trained together with its noise layer, whose sensitivity is held fixed"
+            " during training, as in PixelDP; for texts, the layer follows the word vectors."
         )
     )
     fragment(

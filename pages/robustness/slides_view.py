@@ -38,7 +38,7 @@ def slides_view() -> None:
             _DELTAS,
             0.05,
             "slides_delta",
-            say("The second number of the promise."),
+            say("The δ of the guarantee."),
         )
     try:
         # The factors of δ in the two conditions: 1 + ε on the slides, 1 + e^ε in the paper.
