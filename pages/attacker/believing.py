@@ -146,12 +146,11 @@ def _around() -> tuple[str, str]:
                     key=f"prior_{side}",
                     max_chars=80,
                     help=say(
-                        "Empty: the attacker does not know it. What is typed is not put into "
-                        "the link."
+                        "Empty: the attacker does not know it. Your text is not put into the link."
                     ),
                 ).strip()
             )
-    note(say("A smoothed bigram of English says which words stand between these two."))
+    note(say("A smoothed bigram model of English says which words fit between these two."))
     return sides[0], sides[1]
 
 

@@ -33,7 +33,7 @@ def _sentence(scene: AttackerScene) -> None:
     """Draw the view of a sentence: of its words, or of the person whom it is about."""
     # No tab of its own: a first screen has eight controls at most.
     about = segments(
-        say("What is guessed"),
+        say("Guess"),
         _SENTENCE_VIEWS,
         "about",
         say("The words one by one, or the facts about a person in the sentence."),

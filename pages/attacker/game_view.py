@@ -586,7 +586,7 @@ def _long_run(table: Dealt) -> None:
     )
     if table.game.by_bayes:
         note(
-            say("Nobody who sees the same outputs is right more often than Bayes.")
+            say("No one who sees the same outputs is right more often than Bayes.")
             if exact
             else say(
                 "Bayes is right at least as often. Its chances are estimated from {directions} "

@@ -71,7 +71,7 @@ def person_view(scene: AttackerScene) -> None:
         lambda: Takeaway(
             person_cell(scene, text, facts),
             scene.mechanism.cited,
-            prints=say("It prints what is left and guessed of each fact."),
+            prints=say("It prints how often each fact stays and how often it is guessed."),
             typed=is_typed() or facts != _listed(_EXAMPLES.get(_example(text), "")),
         )
     )

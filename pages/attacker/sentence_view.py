@@ -139,8 +139,9 @@ def bench_of(scene: AttackerScene, text: str) -> Bench:
     if options != carried_choices(scene.lexicon):
         note(
             say(
-                "Here every word of the vocabulary is exchanged, any other stands for a random "
-                "one, and capital letters are kept, whatever was chosen on the page Rewrite."
+                "Here every word of the vocabulary is rewritten, any other is replaced by a "
+                "random one first, and capital letters are kept, regardless of the settings of "
+                "the page Rewrite."
             )
         )
     return bench_for(text, scene.words, options)
@@ -175,7 +176,7 @@ _READ_BY = {
     ),
     SMOLLM2: later(
         "The third uses bigrams and a language model that scores the sentences they consider "
-        "possible. Its answer is an approximation: a few dozen sentences stand for all."
+        "possible. Its answer is an approximation based on a few dozen sentences."
     ),
 }
 

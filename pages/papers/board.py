@@ -24,8 +24,8 @@ from pages.shared.table import show_table
 _SENSES = {
     GUESSED: later("words guessed"),
     MEMBERSHIP: later("membership found"),
-    f"{PROMISED}-{METRIC}": later("ε per distance promised"),
-    f"{PROMISED}-{LOCAL}": later("ε of any two words promised"),
+    f"{PROMISED}-{METRIC}": later("guaranteed ε per distance"),
+    f"{PROMISED}-{LOCAL}": later("guaranteed ε of any two words"),
 }
 _BOUNDS = {METRIC: later("per unit of distance"), LOCAL: later("between any two words")}
 _MEANINGS = {METRIC: EpsilonMeaning.METRIC, LOCAL: EpsilonMeaning.LOCAL}
@@ -91,7 +91,7 @@ def line_view(record: Recorded) -> None:
     benchmark, every = boards_of(record)
     bounds = choose_one(
         st.segmented_control,
-        say("Promises"),
+        say("Guarantees"),
         # The two kinds of ε are a choice and not two curves: they never share an axis.
         _BOUNDS,
         "board_bounds",
@@ -100,7 +100,7 @@ def line_view(record: Recorded) -> None:
     )
     line, curves = frontier(benchmark, bounds)
     if not (len(line) and len(curves)):
-        note(say("Nothing is known of such promises on this lexicon."))
+        note(say("There is no record of such guarantees on this lexicon."))
         return
     figure = frontier_figure(line, curves, SCALES[_MEANINGS[bounds]].axis)
     caption = frontier_finding(every, bounds, LEVELS[1])
@@ -118,10 +118,10 @@ def _choose(every: tuple[Board, ...]) -> Board:
             {name: text for name, text in _SENSES.items() if name in kinds},
             "board_sense",
             help=say(
-                "Equal ε is no equal privacy. Words guessed: content words, by someone who knows "
-                "the mechanism and how common words are. Membership: which texts a classifier "
-                "learned from. Promised: the ε that is proved or certified, per unit of distance "
-                "or between any two words, never both."
+                "Equal ε is not equal privacy. Words guessed: content words, by someone who "
+                "knows the mechanism and how common words are. Membership: whether a text was "
+                "in a classifier's training data. Guarantees: the ε that is proved or "
+                "certified, per unit of distance or between any two words, never both."
             ),
             width=260,
         )

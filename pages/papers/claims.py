@@ -243,8 +243,8 @@ def _compute_them(words: Lexicon, known_claims: int) -> None:
         key="audit_all",
         icon=":material/fact_check:",
         help=say(
-            "Computes every claim at the usual settings, one after the other; what is done "
-            "stays if you click elsewhere."
+            "Computes every claim at the usual settings, one after the other; results stay if "
+            "you click elsewhere."
         ),
     ):
         compute_all(words)

@@ -212,7 +212,7 @@ def _verdict(verdict: Verdict) -> None:
     if verdict.failing_step:
         refuted = verdict.outcome is Outcome.REFUTED
         _paragraph(
-            say("The step that fails") if refuted else say("What is wrong"), verdict.failing_step
+            say("The step that fails") if refuted else say("The mistake"), verdict.failing_step
         )
     _paragraph(say("What holds, and why"), verdict.repair)
 
@@ -231,10 +231,10 @@ def _computed(verdict: Verdict) -> None:
         show_table(settings_table(verdict), say("Settings of this verdict"))
     note(
         say(
-            "An audit can **refute** a claim or fail to; only a proof proves it for every "
-            "vocabulary, and only a bound on every loss for one. A verdict speaks of the law in "
-            "real numbers; what rounding may add stands with a mechanism's promise on the page "
-            "Rewrite."
+            "An audit can **refute** a claim or fail to. Only a proof shows it for every "
+            "vocabulary, and only a bound on every privacy loss shows it for one. A verdict "
+            "concerns the mechanism in real numbers; the page Rewrite shows the effect of "
+            "rounding beside each guarantee."
         )
     )
 

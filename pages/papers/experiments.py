@@ -170,7 +170,7 @@ def _take(name: str) -> None:
 
 TABS = {
     "board": later("Leaderboard"),
-    "line": later("Nobody crosses"),
+    "line": later("No curve crosses"),
     **LEARNING_TABS,
     "papers": later("Paper against measurement"),
     "command": later("How it was made"),

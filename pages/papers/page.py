@@ -128,7 +128,7 @@ def packages_part() -> None:
     )
 
 
-heading(say("Is the promise true?"), _STYLE)
+heading(say("Is the guarantee true?"), _STYLE)
 with st.sidebar:
     name = choose_lexicon()
 words = lexicon_or_stop(name)

@@ -109,7 +109,7 @@ def choose_run(
     if run is not None and not run.job.done:
         fragment(_watch, every=_PULSE_SECONDS)
         st.button(
-            say("Stop and keep what is there"),
+            say("Stop and keep results so far"),
             key="use_stop",
             icon=":material/stop_circle:",
             on_click=_stop,

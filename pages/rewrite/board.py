@@ -53,10 +53,10 @@ def protection_view(scene: RewriteScene) -> None:
     unknown = len(encoding.unknown)
     st.markdown(
         say(
-            "The promise covers **{protected} words** of this text; {unknown} of them are not "
-            "in the vocabulary. Every word gets noise of its own, so the losses add up over the "
-            "text: open “what it promises” in a row to see the sum, and how much less it is "
-            "together where that is known. **Not protected:**",
+            "The guarantee covers **{protected} words** of this text; {unknown} of them are "
+            "not in the vocabulary. Every word gets independent noise, so the privacy losses "
+            "add up over the text: open “guarantee” in a row to see the sum, and a smaller "
+            "joint bound where one is known. **Not protected:**",
             protected=protected,
             unknown=unknown,
         )

@@ -19,7 +19,7 @@ _STYLE = """
 }
 """
 
-heading(say("What is left of your words?"), _STYLE)
+heading(say("How does each mechanism rewrite your words?"), _STYLE)
 choose_compared()
 # The dials and the grid come first on the screen, but need the choices that are drawn after them.
 dial_place, grid_place, text_place = st.container(), st.container(), st.container()

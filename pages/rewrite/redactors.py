@@ -41,8 +41,9 @@ def choose_redactors() -> tuple[str, ...]:
             f"- **{each.name}**: {say(each.title)}. {say(each.summary)}." for each in offered
         )
         explained = say(
-            "What software blacks out of a text before it is passed on. A redactor is no "
-            "mechanism: it makes no promise, and what it does not find stays."
+            "Redactors: software that blacks out parts of a text before it is shared. A "
+            "redactor is not a private mechanism: it has no guarantee, and whatever it misses "
+            "stays."
         )
         names = st.pills(
             say("What a redactor would do"),
@@ -57,8 +58,8 @@ def choose_redactors() -> tuple[str, ...]:
         if ENTITIES not in offered:
             note(
                 say(
-                    "A redactor with a model of named entities can stand beside it once its "
-                    "optional packages are installed here: `{install}`.",
+                    "A redactor with a named-entity model can be added by installing its "
+                    "optional packages on this server: `{install}`.",
                     install=INSTALL,
                 )
             )
@@ -104,11 +105,11 @@ def _row(redaction: Redaction) -> dict[str, Any]:
             words=len(redaction.words),
         ),
         "tokens": _tokens(redaction),
-        "status": {"kind": "none", "icon": "–", "label": say("no promise"), "line": ""},
+        "status": {"kind": "none", "icon": "–", "label": say("no guarantee"), "line": ""},
         "promise": [
             [say("How it works"), say(redactor.summary) + "."],
             [
-                say("What it promises"),
+                say("Guarantee"),
                 say(
                     "Nothing. Words that are not blacked out are released as they were written, "
                     "and so is personal data that it did not find; a few ordinary words are often "

@@ -87,8 +87,7 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
     word = bench.word(place)
     if word < 0:
         note = say(
-            "Not in the vocabulary: a word drawn at random stands in for it, a new one in each "
-            "draw."
+            "Not in the vocabulary: replaced by a random word first, a new one in each draw."
         )
         return entry | {"note": note}
     law, top = likeliest(bench, mechanism, word, epsilon, TOP)
@@ -123,7 +122,7 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
     status = str(promise.status)
     kept = status in {"proved", "certified on this lexicon"}
     # Where the promise is not kept, the reason stands in the row itself and not behind a click.
-    line = say("what it promises") if kept else promise.reason
+    line = say("guarantee") if kept else promise.reason
     whole = promise.for_tokens(composed.words)
     if composed.helps:
         whole += f" {composed.statement}"

@@ -49,7 +49,7 @@ def _own_sentence(scene: RewriteScene) -> None:
         inform(
             say(
                 "There is no ε of the whole text to share: choose a word of a mechanism whose "
-                "promise holds at its ε."
+                "guarantee holds at its ε."
             )
         )
         return
@@ -66,10 +66,10 @@ def _own_sentence(scene: RewriteScene) -> None:
             [*(writer.name for writer in WRITERS), _AUTO_ENCODER],
             "sentence_writer",
             say(
-                "dp-masked: a small network puts a word in the place of each word, by what stands "
-                "around it and by what the word was. dp-prompt: a language model rephrases the "
-                "text; it needs an optional package. auto-encoder: a network writes from one noisy "
-                "vector of the whole text; it has to be trained, so recorded texts are shown."
+                "dp-masked: a small network replaces each word, given the word and its "
+                "context. dp-prompt: a language model rephrases the text; it needs an optional "
+                "package. auto-encoder: a network generates a text from one noisy vector of "
+                "the whole text; it needs training, so recorded texts are shown."
             ),
             start=DpMasked.name,
         )
@@ -77,9 +77,9 @@ def _own_sentence(scene: RewriteScene) -> None:
     if asked is None:
         note(
             say(
-                "An auto-encoder reads a whole text as one vector, adds noise, and writes a text "
-                "from that. It has to be trained first, so these texts were recorded: ADePT, as "
-                "published and with noise that keeps what is promised. Train your own: `python -m "
+                "An auto-encoder encodes a whole text as one vector, adds noise, and decodes "
+                "it to a new text. It needs training, so these texts were recorded: ADePT, as "
+                "published and with noise that satisfies its claim. Train your own: `python -m "
                 "dpcore autoencoder train`."
             )
         )
@@ -236,17 +236,17 @@ def recorded_writers() -> None:
         return
     show_table(
         _table(record),
-        say("What is left of a text: its meaning, its words, and what a classifier tells of it"),
+        say("Utility of the rewritten texts: meaning, unchanged words, classifier accuracy"),
         height=420,
     )
     rows = record.table[record.table["quantity"] == "majority"].set_index("variant")["value"]
     note(
         say(
-            "Means over {count} test texts of the teaching corpus, with 95 % intervals. Meaning is "
-            "the cosine with the sentence vector of the text as it was written. Sentiment and "
-            "topic are told by classifiers that learned from texts as they were written; always "
-            "naming the largest class is right for {sentiment} of sentiments and {topic} of "
-            "topics. Recorded by:",
+            "Means over {count} test texts of the teaching corpus, with 95 % intervals. "
+            "Meaning is the cosine with the sentence vector of the original text. Sentiment "
+            "and topic are predicted by classifiers trained on original texts; always naming "
+            "the largest class is right for {sentiment} of sentiments and {topic} of topics. "
+            "Recorded by:",
             count=int(record.table["count"].max()),
             sentiment=f"{rows['sentiment']:.0%}",
             topic=f"{rows['topic']:.0%}",

@@ -39,8 +39,8 @@ def word_view(scene: RewriteScene) -> None:
     if scene.bench.word(scene.place) < 0:
         inform(
             say(
-                "This word is not in the vocabulary: a random word stands in for it, so it has "
-                "no likely outputs and no odds of its own."
+                "This word is not in the vocabulary: it is replaced by a random word first, so "
+                "it has no likely outputs and no odds itself."
             )
         )
         return

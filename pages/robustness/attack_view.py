@@ -45,9 +45,9 @@ def attack_view() -> None:
     with st.sidebar:
         chosen = choose_mechanism(
             say(
-                "The words that it puts in the place of a word, as often as it puts them, are "
-                "what the attack tries. Without exact probabilities 200 draws of each word "
-                "stand for them."
+                "The attack tries the mechanism's substitutes in proportion to their "
+                "probability. Where there are no exact probabilities, they are estimated from "
+                "200 draws per word."
             )
         )
         name = choose_lexicon()

@@ -135,11 +135,11 @@ def _curves(record: Recorded) -> None:
     _baselines(record, quantity, where)
     note(
         say(
-            "The ε is that of one word, as each noise claims it; over a sentence they add up. "
-            "Gaussian noise and TrLaplace promise it only up to a δ: **curves with δ in their "
-            "name have the true δ of TrLaplace at that ε**, so that equal privacy is compared. "
-            "The page Papers says which claims are true. Only marks were measured; the lines "
-            "join them."
+            "ε is for one word, as each mechanism claims it; over a sentence the values add "
+            "up. Gaussian noise and TrLaplace claim it only up to a δ: **curves with δ in "
+            "their name use the true δ of TrLaplace at that ε**, so that the comparison is at "
+            "equal privacy. The page Papers says which claims are true. Only marks were "
+            "measured; the lines join them."
         )
     )
 
@@ -212,9 +212,7 @@ def _examples() -> None:
             later("likeliest words"),
         ],
     )
-    show_table(
-        table, say("What is written of the sentence at each ε"), column_config=numbers(["ε"])
-    )
+    show_table(table, say("The rewritten sentence at each ε"), column_config=numbers(["ε"]))
     csv_button(
         say("Examples as CSV"), "autoencoder_examples", lambda: table, key="csv_auto_examples"
     )

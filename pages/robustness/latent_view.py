@@ -197,7 +197,7 @@ def _curves(record: Recorded) -> None:
             {name: title for name, title in _QUANTITIES.items() if name in there},
             "adept_quantity",
             width=430,
-            help=say("What the attacker finds, and what is left for a classifier and a reader."),
+            help=say("Attacker's success, and utility for a classifier and a reader."),
         )
         where = {"data": data}
         if quantity == "accuracy":
@@ -207,7 +207,7 @@ def _curves(record: Recorded) -> None:
                 _LEARNERS,
                 "adept_learner",
                 width=200,
-                help=say("Trained on rewritten utterances, tested on the test part as it stands."),
+                help=say("Trained on rewritten utterances, tested on the unchanged test part."),
             )
     curves = rewriting_curves(record, quantity, **where)
     if quantity in _BOUNDED:
@@ -236,8 +236,6 @@ def _curves(record: Recorded) -> None:
         )
     rows = record.rows(quantity, **where)
     for variant, value in rows[rows["epsilon"].isna()].groupby("variant")["value"].mean().items():
-        name = {"": say("as they stand"), "no noise": say("rewritten without noise")}.get(
-            str(variant)
-        )
+        name = {"": say("unchanged"), "no noise": say("rewritten without noise")}.get(str(variant))
         if name is not None:
             st.text(say("Utterances {name}: {value:.3g}.", name=name, value=value))

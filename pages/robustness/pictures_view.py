@@ -200,11 +200,11 @@ def _explained() -> None:
     with st.expander(say("How is this computed?")):
         note(
             say(
-                "Noise is added inside the classifier, and many draws of it vote. A change of "
-                "the picture that the noise hides cannot change the class that is expected to "
-                "win: that is differential privacy used as a proof (PixelDP, Lecuyer et al. "
-                "2019). The draws only estimate what is expected, with a stated error. 1,347 "
-                "pictures of 8 × 8 pixels train the classifier, 450 test it."
+                "Noise is added inside the classifier, and many draws vote. A change of the "
+                "picture that the noise hides cannot change the class expected to win: "
+                "differential privacy serves as a proof (PixelDP, Lecuyer et al. 2019). The "
+                "draws estimate the expectation with a stated error. 1,347 pictures of 8 × 8 "
+                "pixels train the classifier, 450 test it."
             )
         )
         note(
@@ -222,10 +222,10 @@ def _settings() -> tuple[Noise, ScoreBound]:
         PLACES,
         "digits_place",
         say(
-            "In the picture: on the pixels. After the first layer: on the 32 units of a "
-            "small network, before they are rectified. In an auto-encoder: on the code of a "
-            "linear one (principal components) that was trained apart. The largest stretch "
-            "of what stands before the noise is computed, and the noise grows with it."
+            "In the picture: on the pixels. After the first layer: on the 32 units of a small "
+            "network, before rectification. In an auto-encoder: on the code of a linear one "
+            "(principal components), trained separately. The largest stretch of the layers "
+            "before the noise is computed, and the noise is scaled by it."
         ),
     )
     accounting = pick(

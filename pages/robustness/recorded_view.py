@@ -104,7 +104,7 @@ _MEASURED = {
     "stronger": later("after a stronger attack"),
     "rewritten": later("on texts that were rewritten once"),
     "clean": later("on texts as they are"),
-    "certified": later("certified: right whatever is substituted"),
+    "certified": later("certified: correct under every substitution"),
 }
 # The mechanisms of Tables 2 and 3, the paper's own first.
 _FIRST = ("truncated-gumbel", "madlib")
@@ -166,8 +166,8 @@ def _curves(record: Recorded) -> None:
             "training_measured",
             width=360,
             help=say(
-                "After an attack: share of texts that stay right. Certified: share that no "
-                "substitution of the lists can change, whatever an attack tries."
+                "After an attack: share of texts still classified correctly. Certified: share "
+                "that no substitution from the lists can change."
             ),
         )
     table = against_paper(record, mechanism, measured)

@@ -75,8 +75,8 @@ def slides_view() -> None:
     st.text(
         say(
             "Exact δ at ε = {epsilon:g}: {first:.3g} from x to x′ and {back:.3g} back, so the "
-            "pair keeps the promise δ = {delta:g}. At x the slides say {left:.3g} > {right:.3g} "
-            "+ {added:.3g}; at x′ class k has {second:.3g} and class i {other:.3g}.",
+            "pair satisfies δ = {delta:g}. At x the slides say {left:.3g} > {right:.3g} + "
+            "{added:.3g}; at x′ class k has {second:.3g} and class i {other:.3g}.",
             epsilon=epsilon,
             first=wrong.deltas[0],
             back=wrong.deltas[1],

@@ -107,7 +107,7 @@ CONTENTS = (
         "lesson",
         later(
             "What is all this about? Nine steps in everyday words, each with a guess; a "
-            "worksheet to print"
+            "printable worksheet"
         ),
     ),
 )

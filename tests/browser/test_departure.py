@@ -48,7 +48,7 @@ def test_a_word_and_a_link_at_once(app: Server, new_page: NewPage) -> None:
     for _ in range(3):
         on_rewrite(page, app.url)
         page.evaluate(WORD_THEN_LINK, "Papers")
-        rests_on(page, "Papers", "Is the promise true?")
+        rests_on(page, "Papers", "Is the guarantee true?")
     assert not watch.page_errors
 
 
@@ -62,9 +62,9 @@ def test_a_link_straight_from_the_text_is_followed_and_the_text_is_kept(
     box.fill(TYPED)
     link = page.get_by_role("link", name="Papers", exact=True).first
     link.tap() if touch else link.click()
-    rests_on(page, "Papers", "Is the promise true?")
+    rests_on(page, "Papers", "Is the guarantee true?")
     menu(page, "Rewrite")
-    rests_on(page, "Rewrite", "What is left of your words?")
+    rests_on(page, "Rewrite", "How does each mechanism rewrite your words?")
     expect(box).to_have_value(TYPED, timeout=WAIT_MS)
     expect(page.locator(".source .plain")).to_have_text(TYPED, timeout=WAIT_MS)
     assert not watch.page_errors
@@ -92,7 +92,7 @@ def test_of_two_links_at_once_the_second_counts(app: Server, page: Page) -> None
     on_rewrite(page, app.url)
     for name in ("Papers", "Rewrite", "Lesson", "Papers"):
         menu(page, name)
-    rests_on(page, "Papers", "Is the promise true?")
+    rests_on(page, "Papers", "Is the guarantee true?")
 
 
 def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
@@ -112,22 +112,22 @@ def test_the_back_button_leads_from_page_to_page_each_as_it_was_left(
     address = parse_qs(urlsplit(page.url).query)
     assert {"draw": ["2"], "seed": ["7"]}.items() <= address.items()
     menu(page, "Papers")
-    rests_on(page, "Papers", "Is the promise true?")
+    rests_on(page, "Papers", "Is the guarantee true?")
     menu(page, "Lesson")
     expect(page).to_have_title("Lesson – Word Privacy Lab", timeout=WAIT_MS)
     wait_idle(page)
     assert page.evaluate("history.length") == first + 2
     page.go_back()
-    rests_on(page, "Papers", "Is the promise true?")
+    rests_on(page, "Papers", "Is the guarantee true?")
     page.go_back()
-    rests_on(page, "Rewrite", "What is left of your words?")
+    rests_on(page, "Rewrite", "How does each mechanism rewrite your words?")
     expect(page.locator(".grid .word").first).to_be_visible(timeout=WAIT_MS)
     assert address.items() <= parse_qs(urlsplit(page.url).query).items()
     expect(draw).to_have_value("2", timeout=WAIT_MS)
     words = page.locator(".grid .words")
     expect(words, f"not as it was left: {left}").to_have_text(left, timeout=WAIT_MS)
     page.go_forward()
-    rests_on(page, "Papers", "Is the promise true?")
+    rests_on(page, "Papers", "Is the guarantee true?")
     assert page.evaluate("history.length") == first + 2
 
 
@@ -135,7 +135,7 @@ def test_an_old_link_does_not_catch_the_back_button(app: Server, page: Page) -> 
     open_page(page, f"{app.url}/lesson")
     before = page.url
     open_page(page, f"{app.url}/?eps_metric=3")
-    rests_on(page, "Rewrite", "What is left of your words?")
+    rests_on(page, "Rewrite", "How does each mechanism rewrite your words?")
     page.go_back()
     wait_idle(page)
     if page.url != before:  # the old link was sent on before the browser could be told

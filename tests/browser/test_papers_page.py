@@ -121,7 +121,7 @@ def test_the_leaderboard_changes_its_sense_and_shows_the_line(
     expect(page.get_by_test_id("stDataFrame")).to_have_count(1)
     page.get_by_role("radio", name="25 of 100").click()
     expect(page.get_by_text("where 25 of 100 content words are guessed").first).to_be_visible()
-    page.get_by_role("tab", name="Nobody crosses").click()
+    page.get_by_role("tab", name="No curve crosses").click()
     expect(page.locator(".js-plotly-plot")).to_have_count(1, timeout=WAIT_MS)
     page.get_by_role("radio", name="between any two words").click()
     wait_idle(page)

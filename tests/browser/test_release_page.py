@@ -55,7 +55,7 @@ def test_a_run_moves_within_its_parts_shows_them_and_stops_at_once(
     assert any("words rewritten" in text or "values of ε begun" in text for text in seen)
     expect(page.locator(".js-plotly-plot")).to_have_count(2)  # after the first mechanism
     assert workers(app)
-    page.get_by_role("button", name="Stop and keep what is there").click()
+    page.get_by_role("button", name="Stop and keep results so far").click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
     assert workers(app) == []
     expect(page.get_by_role("button", name="Test again")).to_be_visible()
@@ -97,7 +97,7 @@ def test_an_uploaded_table_is_run_stopped_and_never_markup(app_url: str, new_pag
     page.get_by_text("Test settings").click()
     expect(page.get_by_text("Used: 60 texts of 2 classes")).to_be_visible()
     page.get_by_role("button", name="Start the test", exact=True).click(timeout=WAIT_MS)
-    stop = page.get_by_role("button", name="Stop and keep what is there")
+    stop = page.get_by_role("button", name="Stop and keep results so far")
     expect(stop).to_be_visible(timeout=WAIT_MS)
     stop.click()
     expect(page.get_by_text("Stopped after")).to_be_visible(timeout=60_000)
@@ -200,7 +200,7 @@ def test_an_old_link_leads_on(app_url: str, new_page: NewPage) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("What can you release?")
     assert "use_trials=2" in page.url
     open_page(page, f"{app_url}/utility?experiment=carvalho2021-figure-1&use_view=membership")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Is the promise true?")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Is the guarantee true?")
     wait_idle(page)
     assert "experiment=carvalho2021-figure-1" in page.url
     assert not watch.page_errors

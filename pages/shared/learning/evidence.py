@@ -383,7 +383,7 @@ def _promises(evidence: Evidence, label: str, epsilons: list[float]) -> None:
     if empty:
         allowed.append(
             say(
-                "at ε = {epsilons} an attacker who is nearly always right: it rules nothing out",
+                ("at ε = {epsilons} an attacker who is nearly always right: it rules nothing out"),
                 epsilons=", ".join(empty),
             )
         )

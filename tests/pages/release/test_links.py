@@ -50,5 +50,5 @@ def test_a_link_of_the_page_before_leads_here_or_to_the_recorded_experiments() -
     assert here.title[0].value == "What can you release?"
     assert here.number_input(key="use_trials").value == 2
     there = visited(experiment="carvalho2021-figure-1", use_view="membership")
-    assert there.title[0].value == "Is the promise true?"
+    assert there.title[0].value == "Is the guarantee true?"
     assert there.query_params["experiment"] == "carvalho2021-figure-1"

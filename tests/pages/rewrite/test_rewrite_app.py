@@ -400,7 +400,7 @@ def test_redactors_stand_beside_the_mechanisms_when_they_are_chosen(
         "Anna  moved to  on  and works for a small bank there."
     )
     assert before["count"] == "11 of 16 words stay as they are"
-    assert before["status"]["label"] == "no promise"
+    assert before["status"]["label"] == "no guarantee"
     assert grid(test)["groups"][-1]["epsilon"] == "no ε: nothing is promised about what stays"
     monkeypatch.setattr("pages.rewrite.redactors.is_installed", lambda: False)
     test.run()

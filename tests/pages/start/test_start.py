@@ -145,7 +145,7 @@ def test_an_old_link_of_the_first_page_opens_the_page_rewrite(name: str) -> None
     test.query_params["preset"] = "letter"
     test = test.run()
     assert not test.exception, test.exception
-    assert test.title[0].value == "What is left of your words?"
+    assert test.title[0].value == "How does each mechanism rewrite your words?"
     assert test.text_area(key="text").value == PRESETS["letter"]
 
 
