@@ -21,7 +21,6 @@ from pages.shared.link import tabs
 from pages.shared.messages import inform
 from pages.shared.once import memo
 from pages.shared.taking import drawer_is_open, take_it_with_you
-from pages.words.density import density_of
 from pages.words.measuring import measure, steps_left, stopped
 from pages.words.panes import pane_data, panes
 from pages.words.scene import WordsScene, follow
@@ -94,13 +93,11 @@ def _panes(scene: WordsScene) -> None:
     bench, mechanism = scene.bench, scene.mechanism
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, scene.members)
-    density = density_of(bench.pair.lexicon)
     with st.spinner(say(_WAIT), show_time=True):
         data = memo(
             bench.sent,
-            # Finished sentences, so by language; the density adds titles once it is known.
-            (language(), mechanism, steps, density is None),
-            lambda: pane_data(bench, mechanism, group, steps, density),
+            (language(), mechanism, steps),  # numerals are written as in the language
+            lambda: pane_data(bench, mechanism, group, steps),
         )
     panes(data | {"step": steps.index(epsilon_of(group))})
 

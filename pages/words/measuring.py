@@ -13,9 +13,8 @@ from pages.shared import session
 from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.progress import timed
-from pages.shared.sidebar import START_MECHANISM
 from pages.words.bench import Measurements, PairBench
-from pages.words.scene import default_bench
+from pages.words.scene import EXAMPLES, public_bench
 
 _STOPPED = "neighbouring_stopped"
 
@@ -32,21 +31,24 @@ def steps_left(bench: PairBench, mechanisms: list[Mechanism]) -> int:
 
 
 def ahead(words: Lexicon) -> list[Callable[[], object]]:
-    """Return what the server computes before the first request: the default panes, then the pair.
+    """Return what the server computes before the first request: the opening panes, then the pair.
 
     Args:
         words: a public lexicon.
     """
-    first = session.mechanism(words, resolve(START_MECHANISM).key)
+    opening = EXAMPLES[0]
+    if not all(name in words for name in opening.names):
+        return []
+    first = session.mechanism(words, resolve(opening.mechanism).key)
     compared = [session.mechanism(words, resolve(short).key) for short in session.CURVE_MECHANISMS]
 
     def panes() -> None:
-        bench = default_bench(words)
+        bench = public_bench(words, *opening.names)
         for place in (0, 1):
             bench.fate(first, place)
 
     # The panes first: they are what a visitor sees first.
-    return [panes, lambda: measure_ahead(words, compared)]
+    return [panes, lambda: measure_ahead(words, opening.names, compared)]
 
 
 def stopped(bench: PairBench) -> bool:
@@ -91,14 +93,15 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
         bench.measure(mechanism, step)
 
 
-def measure_ahead(words: Lexicon, mechanisms: list[Mechanism]) -> None:
-    """Measure the default pair.
+def measure_ahead(words: Lexicon, names: tuple[str, str], mechanisms: list[Mechanism]) -> None:
+    """Measure a public pair.
 
     Args:
         words: a public lexicon.
+        names: the two words.
         mechanisms: the default mechanisms.
     """
-    bench = default_bench(words)
+    bench = public_bench(words, *names)
     for mechanism in mechanisms:
         for step in bench.missing(mechanism):
             bench.measure(mechanism, step)

@@ -11,8 +11,8 @@ from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import write_pair
 from pages.words.bench import RUNS, SEED
 from pages.words.board import board, first_dial
-from pages.words.scene import WordsScene, bench_for, default_words, shown_words
-from pages.words.words import search_boxes, shown_mechanism
+from pages.words.scene import WordsScene, begin, bench_for, shown_words
+from pages.words.words import example_box, search_boxes, shown_mechanism
 
 # The panes should be in sight: the choices are beside the title, on a phone in one row.
 _STYLE = """
@@ -34,16 +34,20 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="words_top")
 dial_place = st.container()
 
 with st.sidebar:
+    mechanism_place = st.container()
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
 words = lexicon_or_stop(name)
-defaults = default_words(words)
+begin(words)
 # The words before the boxes: a box shows its word as a placeholder.
 first, second = shown_words(words)
+with mechanism_place:
+    mechanism = shown_mechanism(words, chosen)
 with controls:
     search_boxes(words, (first, second))
-    mechanism = shown_mechanism(words, chosen)
-write_pair(first, second, defaults)
+    example_box()
+# The link names both words: an address that names none is the opening view.
+write_pair(first, second, ("", ""))
 try:
     bench = bench_for(words, first, second)
 except DpcoreError as error:

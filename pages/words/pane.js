@@ -78,13 +78,12 @@ function makePane(state, index) {
   const figure = element("div", "pane");
   figure.style.setProperty("--tone", shown.colour);
   const head = element("div", "head");
-  const guess = element("span", "guess");
-  if (shown.title) head.append(element("span", "title", shown.title));
-  head.append(element("span", "gap", filled(words.gap, { distance: shown.gap })), guess);
+  const title = element("span", "title"), guess = element("span", "guess");
+  head.append(title, guess);
   const svg = shape("svg", "drawing", { role: "listbox", tabindex: 0 });
   svg.setAttribute("aria-label", filled(words.around, { word: shown.word }));
   figure.append(head, svg);
-  const pane = { index, shown, figure, guess, svg, words: [], active: -1 };
+  const pane = { index, shown, figure, title, guess, svg, words: [], active: -1 };
   pane.layers = Object.fromEntries(["rings", "discs", "dots", "play", "names"].map((name) => {
     const layer = shape("g", name);
     svg.append(layer);
@@ -102,8 +101,10 @@ function makePane(state, index) {
   pane.noise = shape("circle", "noise");
   pane.arrow = shape("path", "beyond");
   pane.long = shape("text", "long");
+  pane.gap = shape("text", "gap");
+  pane.gap.textContent = filled(words.gap, { distance: shown.gap });
   pane.layers.rings.append(pane.rim, pane.arc, pane.noise, pane.arrow);
-  pane.layers.names.append(pane.elsewhere, pane.long);
+  pane.layers.names.append(pane.elsewhere, pane.long, pane.gap);
   const all = [[shown.word, 0, 0, "middle"], ...shown.near];
   all.forEach(([name, distance, angle, side], i) => {
     const option = shape("g", "word", { role: "option", id: `pane${index}-${i}` });
@@ -157,6 +158,8 @@ function fit(state, pane) {
   pane.arrow.setAttribute("d", `M${ax - 3},${ay - 3}l13,13m0,-8v8h-8`);
   pane.elsewhere.setAttribute("x", 2);
   pane.elsewhere.setAttribute("y", height - 5);
+  pane.gap.setAttribute("x", 2);
+  pane.gap.setAttribute("y", 14);
   pane.long.setAttribute("x", width - 2);
   pane.long.setAttribute("y", height - 5);
   for (const word of pane.words) {
@@ -195,6 +198,7 @@ function name(state, pane, chances) {
   const corners = [
     { left: 0, right: 150, top: pane.height - 18, bottom: pane.height },
     { left: pane.width - 125, right: pane.width, top: pane.height - 18, bottom: pane.height },
+    { left: 0, right: 125, top: 0, bottom: 18 },
   ];
   const taken = pane.rings.map(({ distance }) => {
     const y = pane.y - distance * pane.scale;
@@ -255,7 +259,9 @@ function step(state, pane) {
   put(state, pane.arc, "transform", `rotate(${(135 - 180 * Math.min(beyond, 1)).toFixed(1)} ${pane.x} ${pane.y})`);
   put(state, pane.arc, "opacity", beyond >= 0.0005 ? 1 : 0);
   say(state, pane.elsewhere, row === null ? "" : filled(words.elsewhere, { chance: counted(width - 1) }));
-  say(state, pane.guess, row === null ? "" : filled(words.stays, { chance: counted(0) }));
+  const standing = row === null ? "" : state.data.standings[row][pane.index];
+  say(state, pane.title, standing ? words[standing] : "");
+  say(state, pane.guess, row === null ? "" : filled(words.guessed, { chance: counted(0) }));
   const length = row === null || !state.data.noise ? null : state.data.noise[row];
   const inside = length !== null && length <= state.data.reach;
   put(state, pane.noise, "r", inside ? (length * pane.scale).toFixed(2) : 0);

@@ -2,7 +2,7 @@
 // event "dpcore:dial") moves discs without the server. spoken.js, pane.js and play.js are
 // prepended.
 
-const HOW = ["how stands", "how area", "how noise", "how draws"];
+const HOW = ["how stands", "how guess", "how area", "how noise", "how draws"];
 
 function tap(state, pane, event) {
   const box = pane.svg.getBoundingClientRect();
@@ -167,7 +167,7 @@ function standing(state) {
     for (const [key, value] of [["x", i * (wide + 24)], ["y", 28], ["width", wide], ["height", high]]) copy.setAttribute(key, value);
     for (const key of ["tabindex", "role", "aria-activedescendant"]) copy.removeAttribute(key);
     sheet.append(copy);
-    letters([pane.shown.title, filled(words.gap, { distance: pane.shown.gap }), pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
+    letters([pane.title.textContent, pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
   });
   letters(state.caption.textContent, 8, high + 50);
   letters(`${state.data.mechanism}. ${words.sheet}`, 8, high + 68, { "font-size": 12 });

@@ -16,13 +16,20 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.arrays import FloatArray
-from dpcore.measure.density import STRATA, VocabularyDensity
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.maps.distances import SIDES
-from dpcore.plots.maps.panes import COLOURS, Change, pane_caption
+from dpcore.plots.maps.panes import (
+    ALIKE,
+    ALONE,
+    COLOURS,
+    CROWD,
+    Guess,
+    pane_caption,
+    standings,
+)
 from pages.shared.dial import Group
-from pages.shared.language import ENGLISH, for_component, later, numeral, say, speaking
+from pages.shared.language import for_component, later, numeral
 from pages.shared.session import admissible
 from pages.words.bench import Fate, PairBench
 from pages.words.tables import noise_of
@@ -40,7 +47,10 @@ PANES = {
     "most": later("at most {chance}"),
     "interval": later("95 %: {low} to {high}"),
     "elsewhere": later("elsewhere: {chance}"),
-    "stays": later("stays {chance}"),
+    CROWD: later("In a crowd"),
+    ALONE: later("Alone"),
+    ALIKE: later("Nearly alike"),
+    "guessed": later("guessed: {chance}"),
     "noise": later("median noise: {length}"),
     "always": later("practically always"),
     "never": later("practically never"),
@@ -58,6 +68,12 @@ PANES = {
         "In the middle stands a word, around it its nearest words at their true distance in the "
         "vectors, in one scale for both panes. The angles are arranged for reading and mean "
         "nothing."
+    ),
+    "how guess": later(
+        "Guessed: by someone who takes the word that comes out for the word that went in. Who "
+        "knows more than that, such as how common words are, guesses at least as well on average. "
+        "A word stands alone if it is guessed in at least 10 more of 100 outputs than the other; "
+        "its near words are those in its pane."
     ),
     "how area": later(
         "The area of a disc is the probability that the word comes out, in one scale; the dot "
@@ -121,7 +137,6 @@ MAP = {
 
 
 _HERE = Path(__file__).parent
-_TITLES = {"dense": later("In a crowd"), "middle": later("Between"), "sparse": later("Alone")}
 _WHOLE = 0.26
 """Radius of the disc of a probability of 1, in shares of the radius of a pane."""
 
@@ -157,7 +172,6 @@ def pane_data(
     mechanism: Mechanism,
     group: Group,
     steps: tuple[float, ...],
-    density: VocabularyDensity | None,
 ) -> dict[str, Any]:
     """Return the data of the panes for one mechanism at every step, rounded for sending.
 
@@ -166,57 +180,44 @@ def pane_data(
         mechanism: mechanism whose outputs are shown.
         group: group of the mechanism.
         steps: the values of ε on its slider.
-        density: density of the vocabulary, as far as it is known.
     """
     # The slider is the group's: this mechanism may be undefined at some of its steps.
     grid = admissible(mechanism).tolist()
     fates = [bench.fate(mechanism, place) for place in (0, 1)]
+    guesses = [_guesses(fates, row) for row in range(len(grid))]
     noise = noise_of(mechanism)
     return {
         "group": group.name,
         "mechanism": mechanism.short,
         "readings": [group.reading(epsilon) for epsilon in steps],
         "rows": [grid.index(epsilon) if epsilon in grid else None for epsilon in steps],
-        "captions": _captions(bench, fates, group, grid),
+        "captions": [
+            pane_caption(bench.pair.names, guess, f"{mechanism.short}, {group.finding(epsilon)}")
+            for guess, epsilon in zip(guesses, grid, strict=True)
+        ],
+        "standings": [standings(guess) for guess in guesses],
         "exact": fates[0].chances.exact,
         "detail": fates[0].chances.detail,
         "noise": [_short(noise[epsilon].median) for epsilon in grid] if noise else None,
         "reach": bench.reach,
         "rings": bench.rings,
         "whole": _WHOLE,
-        "panes": [_pane(bench, fates[place], place, density) for place in (0, 1)],
+        "panes": [_pane(bench, fates[place], place) for place in (0, 1)],
     }
 
 
-def _captions(bench: PairBench, fates: list[Fate], group: Group, grid: list[float]) -> list[str]:
-    pair = bench.pair
-    with speaking(ENGLISH):  # findings are in English, whatever the language of the page
-        return [
-            pane_caption(
-                pair.names, pair.gaps, [_change(f, row) for f in fates], group.reading(epsilon)
-            )
-            for row, epsilon in enumerate(grid)
-        ]
+def _guesses(fates: list[Fate], row: int) -> list[Guess]:
+    return [
+        Guess(*ends, float(chances.value[row, 1:-1].sum()))
+        for chances in (fate.chances for fate in fates)
+        for ends in [(float(chances.value[row, 0]), chances.low[row, 0], chances.high[row, 0])]
+    ]
 
 
-def _change(fate: Fate, row: int) -> Change:
-    chances = fate.chances
-    if chances.exact:
-        # The sum of all other words, which is exact where 1 − P(word) is not.
-        value = float(chances.value[row, 1:].sum())
-        return Change(value, value, value)
-    # 1 − P turns the interval round: the upper end of P gives the lower one.
-    ends = 1.0 - np.array((chances.value, chances.high, chances.low))[:, row, 0]
-    return Change(*ends.tolist())
-
-
-def _pane(
-    bench: PairBench, fate: Fate, place: int, density: VocabularyDensity | None
-) -> dict[str, Any]:
+def _pane(bench: PairBench, fate: Fate, place: int) -> dict[str, Any]:
     pair, around = bench.pair, bench.pane(place)
     names = pair.lexicon.words
     word = pair.words[place]
-    stratum = None if density is None else str(STRATA[density.strata()[word]])
     chances, arrangement = fate.chances, around.arrangement
     near = zip(
         around.neighbours.tolist(),
@@ -227,7 +228,6 @@ def _pane(
     )
     return {
         "word": names[word],
-        "title": say(_TITLES.get(stratum or "", "")),
         "gap": numeral(f"{pair.gaps[place]:.2g}"),
         "colour": COLOURS["ab"[place]],
         "near": [

@@ -1,6 +1,6 @@
 """State of the page Words: the two words, the bench of their measurements, the mechanisms.
 
-The default pair is public, so that its bench is shared by all sessions.
+The pairs of the examples are public, so that their benches are shared by all sessions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,79 @@ from dpcore.measure.density import VocabularyDensity, extremes, ordinary_words
 from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
-from pages.shared.dial import group_of
-from pages.shared.epsilon_dial import epsilon_of
+from dpcore.mechanisms.registry import resolve
+from pages.shared import link
+from pages.shared.dial import group_of, turn_dial
+from pages.shared.epsilon_dial import epsilon_of, set_epsilon
+from pages.shared.frame import arrived_by_address
+from pages.shared.language import LANGUAGE, later
 from pages.shared.once import latest, once
 from pages.shared.session import directions
-from pages.shared.words import chosen_pair
+from pages.shared.words import OTHER, WORD, choose, chosen_pair
 from pages.words.bench import PairBench
 from pages.words.density import density_of
+
+
+@dataclass(frozen=True)
+class Example:
+    """Two words under one mechanism at one ε per distance.
+
+    Attributes:
+        title: displayed title.
+        names: the two words.
+        mechanism: its short name.
+        epsilon: a step of the dial.
+    """
+
+    title: str
+    names: tuple[str, str]
+    mechanism: str
+    epsilon: float
+
+
+EXAMPLES = (
+    Example(later("june and umbrella, madlib at 14"), ("june", "umbrella"), "madlib", 14.0),
+    Example(later("june and insulin, madlib at 16"), ("june", "insulin"), "madlib", 16.0),
+    Example(later("monday and garage, madlib at 16"), ("monday", "garage"), "madlib", 16.0),
+    Example(later("TEM: little difference. Why?"), ("june", "umbrella"), "tem", 2.5),
+)
+"""Examples of the page, the opening view first.
+
+Everyday words of the bundled lexicon between which the same noise makes the largest difference:
+madlib leaves june in 24 of 100 outputs and umbrella in 57, at no step of the dial farther apart
+than 38 and 78 (ε = 16). Under tem they differ by 14 of 100 at the most, and by 6 at ε = 2.5.
+"""
+MECHANISM = "outputs_of"
+"""Mechanism of the panes: key of its field, and its name in the link."""
+
+
+def begin(words: Lexicon) -> None:
+    """Put the opening view into an address that asks for nothing, in a session without choices.
+
+    Whatever an address leaves out keeps its meaning (`DEFAULT_PAIR`, the first mechanism of the
+    list), so that old links show what they showed.
+    """
+    # On a page reached by the menu, the link holds settings of earlier pages.
+    asked = arrived_by_address() and any(name != LANGUAGE for name in st.query_params)
+    chosen = MECHANISM in st.session_state or chosen_pair(words) != (None, None)
+    if not (asked or chosen) and all(name in words for name in EXAMPLES[0].names):
+        show_example(EXAMPLES[0])
+
+
+def show_mechanism(short: str) -> None:
+    """Choose the mechanism of the panes, before its field is drawn."""
+    st.session_state[MECHANISM] = short
+    link.put({MECHANISM: [short]})
+
+
+def show_example(example: Example) -> None:
+    """Choose the words, the mechanism and ε of an example."""
+    for slot, name in zip((WORD, OTHER), example.names, strict=True):
+        choose(slot, name)
+    show_mechanism(example.mechanism)
+    group = group_of(resolve(example.mechanism).meaning)
+    set_epsilon(group, example.epsilon)
+    turn_dial(group.name)
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:
@@ -62,22 +128,22 @@ def follow(bench: PairBench) -> None:
 
 
 def bench_for(words: Lexicon, first: str, second: str) -> PairBench:
-    """Return the bench of a pair: of all sessions for the default pair, else of this session.
+    """Return the bench of a pair: of all sessions for a public pair, else of this session.
 
     Raises:
         DpcoreError: a word is unknown, or both are the same.
     """
-    if (first, second) == default_words(words):
-        return default_bench(words)
+    if (first, second) in (default_words(words), *(example.names for example in EXAMPLES)):
+        return public_bench(words, first, second)
     identity = (words.fingerprint, first, second)
     # The last pair alone: a bench holds laws over the whole vocabulary.
     return latest("neighbouring_bench", identity, lambda: _bench(words, first, second))
 
 
-def default_bench(words: Lexicon) -> PairBench:
-    """Return the bench of the default pair, shared by all sessions."""
-    names = default_words(words)
-    return once("pair", (words.fingerprint, names), lambda: _bench(words, *names), 2)
+def public_bench(words: Lexicon, first: str, second: str) -> PairBench:
+    """Return the bench of a pair that nobody typed, shared by all sessions."""
+    names = (first, second)
+    return once("pair", (words.fingerprint, names), lambda: _bench(words, *names), 4)
 
 
 def _bench(words: Lexicon, first: str, second: str) -> PairBench:

@@ -22,6 +22,7 @@ from pages.shared.sidebar import START_MECHANISM
 from pages.shared.table import show_table
 from pages.shared.words import OTHER, WORD, choose, exchange, spelled
 from pages.words.bench import PairBench
+from pages.words.scene import EXAMPLES, MECHANISM, show_example, show_mechanism
 from pages.words.tables import facts_table, neighbour_table
 
 if TYPE_CHECKING:
@@ -32,6 +33,34 @@ SLOTS = (WORD, OTHER)
 TITLES = (later("First word"), later("Second word"))
 MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
+_EXAMPLE, _KEPT = "words_example", "words_mechanism"
+
+
+def example_box() -> None:
+    """Draw a list of examples; it is empty again once one is chosen."""
+
+    def take() -> None:
+        title = st.session_state[_EXAMPLE]
+        # Empty, so that the same example can be chosen once more after the dial was moved.
+        st.session_state[_EXAMPLE] = None
+        for example in EXAMPLES:
+            if example.title == title:
+                show_example(example)
+
+    st.selectbox(
+        say("Example"),
+        [example.title for example in EXAMPLES],
+        index=None,
+        key=_EXAMPLE,
+        format_func=say,
+        placeholder=say("Choose an example"),
+        on_change=take,
+        width=280,
+        help=say(
+            "Two words under one mechanism at one ε: madlib treats them very differently, tem "
+            "nearly alike."
+        ),
+    )
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
@@ -208,17 +237,21 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
         words: the lexicon.
         chosen: registry keys and settings of the sidebar.
     """
+    # The menu carries no address to this page: back here, the mechanism is the one of before.
+    if MECHANISM not in st.query_params and _KEPT in st.session_state:
+        show_mechanism(st.session_state[_KEPT])
     short = pick(
-        say("Mechanism"),
+        say("Mechanism in the panes"),
+        # First the one that old links mean by naming none.
         dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
-        "outputs_of",
+        MECHANISM,
         say(
             "The mechanism whose outputs the two panes and the map show. The others are "
-            "compared below; the sidebar chooses which, and has their settings."
+            "compared below the panes, with their settings from this sidebar."
         ),
         names=True,
-        width=190,
     )
+    st.session_state[_KEPT] = short
     key = resolve(short).key
     try:
         return mechanism(words, key, dict(chosen).get(key, ()))

@@ -58,7 +58,7 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     )
     expect(page).to_have_title("Words – Word Privacy Lab")
     assert words(page) == ["violin", "doctor"]
-    expect(page.locator(".panes .caption")).to_contain_text("At ε = 3 “violin” becomes")
+    expect(page.locator(".panes .caption")).to_contain_text("tem, ε = 3: “violin” and “doctor” are")
     expect(page.get_by_text("this PCA map keeps")).to_be_visible()
     assert own_faults(watch) == []
     assert not watch.foreign_requests
@@ -126,7 +126,7 @@ def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
     mass, points = page.evaluate(drawn)
     page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".panes .caption")).to_contain_text("At ε = 3.5 ", timeout=30_000)
+    expect(page.locator(".panes .caption")).to_contain_text("tem, ε = 3.5: ", timeout=30_000)
     # The server hears of it when the hand is off.
     expect(page).to_have_url(re.compile(r"eps_metric=3\.5(&|$)"))
     wait_idle(page)

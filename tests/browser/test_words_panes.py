@@ -109,7 +109,7 @@ def test_areas_are_chances_and_an_event_moves_them_without_the_server(
     assert after["step"] == before["step"] + 3
     assert after["panes"][0]["areas"][0] > first
     assert [pane["places"] for pane in after["panes"]] == [p["places"] for p in before["panes"]]
-    expect(page.locator(".panes .caption")).to_contain_text("At ε = 5 ")
+    expect(page.locator(".panes .caption")).to_contain_text("tem, ε = 5: ")
     assert 0 < after["changes"] <= WORK
     for group, step in (("local", 2), ("metric", None), ("metric", 2.5)):
         page.evaluate(DIAL, {"group": group, "step": step})
@@ -270,7 +270,7 @@ def test_the_figure_is_saved_as_it_stands(app_url: str, new_page: NewPage, tmp_p
     for part in (
         "thursday",
         "garage",
-        "In a crowd, nearest word at 2.4, stays 70 of 100",
+        "Nearly alike, guessed: 70 of 100",
         "#10161c",
     ):
         assert part in drawing or (part == "#10161c" and "rgb(16, 22, 28)" in drawing)
@@ -290,7 +290,7 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     mechanism = create("tem", words)
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
-    data = pane_data(bench, mechanism, group, steps, None) | {"step": 20} | for_component(PANES)
+    data = pane_data(bench, mechanism, group, steps) | {"step": 20} | for_component(PANES)
     pages = ROOT_FOLDER / "pages"
     shared = ("shared/spoken.js", "shared/outwards.js")
     parts = (*shared, "words/pane.js", "words/play.js", "words/panes.js")

@@ -19,7 +19,7 @@ from dpcore.plots.maps.distances import (
     rim,
     ring_distances,
 )
-from dpcore.plots.maps.panes import Change, pane_caption, shortened
+from dpcore.plots.maps.panes import Guess, pane_caption, shortened, standings
 
 K = 24
 
@@ -105,47 +105,63 @@ def test_rings_are_at_round_distances(reach: float, rings: list[float]) -> None:
     assert ring_distances(reach) == rings
 
 
-def _exact(value: float) -> Change:
-    return Change(value, value, value)
+def _exact(value: float, near: float = 0.05) -> Guess:
+    return Guess(value, value, value, near)
 
 
 @pytest.mark.parametrize(
-    ("gaps", "changes", "ends"),
+    ("shares", "standing", "ends"),
     [
         (
-            (2.4, 5.8),
-            (0.3, 0.23),
-            "in 30 of 100 draws, “garage” in 23: the crowd hides “monday” better.",
+            (0.24, 0.57),
+            ("crowd", "alone"),
+            "“garage” stands alone, guessed in 57 of 100 outputs; “monday”, in a crowd, in 24.",
         ),
-        ((5.8, 2.4), (0.3, 0.23), "“monday”, the lonelier word, hides better."),
-        ((2.4, 2.5), (0.1, 0.23), "“garage” hides better."),
-        ((2.4, 5.8), (0.3, 0.301), "each become another word in 30 of 100 draws: both hide alike."),
+        ((0.57, 0.24), ("alone", "crowd"), "“garage”, in a crowd, in 24."),
         (
-            (2.4, 5.8),
-            (0.3, 1e-4),
-            "“garage” in 1 of 10,000 draws: the crowd hides “monday” better.",
+            (0.31, 0.34),
+            ("alike", "alike"),
+            "nearly alike, in 31 and 34 of 100 outputs; near words take 5 and 5.",
         ),
-        ((2.4, 5.8), (1e-9, 0.0), "both words stay in practically every draw: neither is hidden."),
+        (
+            (0.3, 0.301),
+            ("alike", "alike"),
+            "nearly alike, in 30 of 100 outputs; near words take 5 and 5.",
+        ),
+        (
+            (1e-4, 0.3),
+            ("crowd", "alone"),
+            "in 30 of 100 outputs; “monday”, in a crowd, in 1 of 10,000.",
+        ),
+        ((1.0, 1 - 1e-9), ("alike", "alike"), "practically every draw: neither is hidden."),
     ],
 )
-def test_the_caption_says_which_word_hides_better(
-    gaps: tuple[float, float], changes: tuple[float, float], ends: str
+def test_the_caption_says_which_word_stands_alone(
+    shares: tuple[float, float], standing: tuple[str, str], ends: str
 ) -> None:
-    said = pane_caption(("monday", "garage"), gaps, [_exact(c) for c in changes], "ε = 3")
-    assert said.startswith("At ε = 3 ")
+    guesses = [_exact(share) for share in shares]
+    said = pane_caption(("monday", "garage"), guesses, "tem, ε = 3")
+    assert said.startswith("tem, ε = 3: ")
     assert said.endswith(ends)
+    assert len(said.split()) <= 25
+    assert standings(guesses) == standing
+
+
+def test_a_long_reading_leaves_no_room_for_the_reason() -> None:
+    said = pane_caption(("a", "b"), [_exact(0.3), _exact(0.31)], "tem, ln ε = 9.5 (ε = 13,360)")
+    assert said.endswith("nearly alike, in 30 and 31 of 100 outputs.")
     assert len(said.split()) <= 25
 
 
 def test_an_estimate_says_no_more_than_it_knows() -> None:
-    names, gaps = ("monday", "garage"), (2.4, 5.8)
-    unclear = [Change(0.3, 0.2, 0.4), Change(0.25, 0.2, 0.3)]
-    assert "do not tell them apart" in pane_caption(names, gaps, unclear, "ε = 3")
-    unseen = [Change(0.3, 0.25, 0.35), Change(0.0, 0.0, 0.01)]
-    said = pane_caption(names, gaps, unseen, "ε = 3")
-    assert "“garage” in at most 1: the crowd hides “monday” better." in said
+    unclear = [Guess(0.3, 0.2, 0.4, 0.1), Guess(0.25, 0.2, 0.3, 0.1)]
+    assert standings(unclear) == ("", "")
+    assert "do not tell them apart" in pane_caption(("monday", "garage"), unclear, "tem, ε = 3")
+    unseen = [Guess(0.3, 0.25, 0.35, 0.1), Guess(0.0, 0.0, 0.01, 0.1)]
+    said = pane_caption(("monday", "garage"), unseen, "tem, ε = 3")
+    assert said.endswith("“garage”, in a crowd, in at most 1.")
 
 
 def test_a_long_word_is_shortened() -> None:
     assert shortened("a" * 30) == "a" * 23 + "…"
-    assert len(pane_caption(("a" * 90, "b"), (1, 2), [_exact(0.5), _exact(0.4)], "ε = 1")) < 140
+    assert len(pane_caption(("a" * 90, "b"), [_exact(0.5), _exact(0.4)], "tem, ε = 1")) < 140

@@ -299,81 +299,85 @@ def map_caption(
 _LONGEST = 24  # letters of a word in a sentence
 _NEVER = 1e-6
 _SEEN = 0.1  # of the upper end: an estimate below it tells no more than that end
-_ALIKE = 0.9  # distances to the nearest word of which one is at least this part of the other
+_LONELY = 0.1  # of the outputs: a word stands alone if it is guessed this much more often
+_WORDS = 25  # in a finding
+
+CROWD, ALONE, ALIKE, UNKNOWN = "crowd", "alone", "alike", ""
+"""Standing of one of two words by how often it is guessed; unknown if estimates overlap."""
 
 
 @dataclass(frozen=True)
-class Change:
-    """Probability that one word becomes another at one ε.
+class Guess:
+    """Share of one word's outputs that are the word itself, at one ε.
+
+    Someone who takes the output for the input word is right in this share.
 
     Attributes:
-        value: the probability.
+        value: the share.
         low: lower end of its interval; `value` if it is exact.
         high: upper end.
+        near: share of the outputs that are one of its nearest words: its crowd.
     """
 
     value: float
     low: float
     high: float
+    near: float
 
 
-def pane_caption(
-    names: Sequence[str],
-    gaps: Sequence[float],
-    changes: Sequence[Change],
-    reading: str,
-) -> str:
-    """Say which of two words hides better at one ε, in at most 25 words.
+def standings(guesses: Sequence[Guess]) -> tuple[str, str]:
+    """Say which of two words stands alone at one ε, and which has a crowd.
+
+    The one that is guessed in at least 10 more of 100 outputs stands alone.
+    """
+    first, second = guesses
+    if first.low != first.high and first.low <= second.high and second.low <= first.high:
+        return UNKNOWN, UNKNOWN
+    if abs(first.value - second.value) < _LONELY:
+        return ALIKE, ALIKE
+    return (ALONE, CROWD) if first.value > second.value else (CROWD, ALONE)
+
+
+def pane_caption(names: Sequence[str], guesses: Sequence[Guess], setting: str) -> str:
+    """Say which of two words is guessed more often at one ε, in at most 25 words.
 
     Args:
         names: of the two words.
-        gaps: distance of each to its nearest word.
-        changes: probability that each becomes another word.
-        reading: the ε in words: "ε = 3".
+        guesses: of both.
+        setting: mechanism and ε in words: "tem, ε = 3".
     """
-    first, second = (f"“{shortened(name)}”" for name in names)
-    if all(change.high < _NEVER for change in changes):
-        return f"At {reading} both words stay in practically every draw: neither is hidden."
-    often = [_often(change) for change in changes]
-    verdict = _verdict(names, gaps, changes)
-    if often[0] == often[1]:
+    if all(guess.low > 1.0 - _NEVER for guess in guesses):
+        return f"{setting}: both words stay in practically every draw: neither is hidden."
+    quoted = [f"“{shortened(name)}”" for name in names]
+    often = [_often(guess) for guess in guesses]
+    standing = standings(guesses)
+    if ALONE in standing:
+        alone = standing.index(ALONE)
+        other = often[1 - alone]
+        if often[alone].endswith(" of 100"):
+            other = other.removesuffix(" of 100")
         return (
-            f"At {reading} {first} and {second} each become another word in {often[0]} draws: "
-            f"{verdict}."
+            f"{setting}: {quoted[alone]} stands alone, guessed in {often[alone]} outputs; "
+            f"{quoted[1 - alone]}, in a crowd, in {other}."
         )
-    if often[0].endswith(" of 100") and often[1].endswith(" of 100"):
-        often[1] = often[1].removesuffix(" of 100")
-    else:
-        often[1] += " draws"
-    return (
-        f"At {reading} {first} becomes another word in {often[0]} draws, {second} in {often[1]}: "
-        f"{verdict}."
-    )
+    shares = " and ".join(dict.fromkeys(often))
+    if all(each.endswith(" of 100") for each in often):
+        shares = shares.replace(" of 100", "", shares.count(" of 100") - 1)
+    words, outputs = " and ".join(quoted), f"in {shares} outputs"
+    if UNKNOWN in standing:
+        return f"{setting}: {words} are guessed {outputs}: the estimates do not tell them apart."
+    near = " and ".join(f"{100 * guess.near:.0f}" for guess in guesses)
+    both = f"{setting}: {words} are guessed nearly alike, {outputs}"
+    why = f"{both}; near words take {near}."
+    # With a long reading of ε, the reason would make the finding too long.
+    return why if len(why.split()) <= _WORDS else f"{both}."
 
 
-def _verdict(names: Sequence[str], gaps: Sequence[float], changes: Sequence[Change]) -> str:
-    first, second = changes
-    if _exact(first) and _often(first) == _often(second):
-        return "both hide alike"
-    if first.low <= second.high and second.low <= first.high:
-        return "the estimates do not tell them apart"
-    more = 0 if first.value > second.value else 1
-    if min(gaps) > _ALIKE * max(gaps):
-        return f"“{shortened(names[more])}” hides better"
-    if gaps[more] < gaps[1 - more]:
-        return f"the crowd hides “{shortened(names[more])}” better"
-    return f"“{shortened(names[more])}”, the lonelier word, hides better"
-
-
-def _exact(change: Change) -> bool:
-    return change.low == change.high
-
-
-def _often(change: Change) -> str:
-    """Format a change as a count of draws: "30 of 100", "nearly all", "at most 1 of 90"."""
-    if change.value < _SEEN * change.high:  # of too few observations for a number
-        return f"at most {_count(change.high, chance_at_most)}"
-    return _count(change.value)
+def _often(guess: Guess) -> str:
+    """Format a share of the outputs: "30 of 100", "practically no", "at most 1 of 90"."""
+    if guess.value < _SEEN * guess.high:  # of too few observations for a number
+        return f"at most {_count(guess.high, chance_at_most)}"
+    return _count(guess.value)
 
 
 def _count(probability: float, written: Callable[[float], str] = chance_text) -> str:

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 from pages.words import bench as benches
 from tests.pages.app import component
 
-FEW = {"curve_metric": ["tem"], "curve_log": []}
+FEW = {"curve_metric": ["tem"], "curve_log": [], "outputs_of": "tem"}
+"""Few mechanisms, and no opening view."""
 
 
 def panes(test: AppTest) -> dict[str, Any]:

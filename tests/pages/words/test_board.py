@@ -14,25 +14,66 @@ from dpcore.plots.style import style_of
 from pages.shared import session as resources
 from pages.shared.session import CURVE_MECHANISMS
 from pages.words import measuring, scene
+from pages.words.scene import EXAMPLES, Example
 from pages.words.tables import swatch
-from tests.pages.app import dials, figures, shown_text
+from tests.pages.app import dials, figures, shown_text, unopened
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
 
-def test_it_opens_with_a_dense_and_a_sparse_word(opened: Callable[..., AppTest]) -> None:
+def test_it_opens_with_a_word_in_a_crowd_and_one_alone(opened: Callable[..., AppTest]) -> None:
     test = opened()
-    assert shown(test) == DEFAULT_PAIR
-    assert [pane["title"] for pane in panes(test)["panes"]] == ["In a crowd", "Alone"]
+    opening = EXAMPLES[0]
+    assert shown(test) == opening.names
+    data = panes(test)
+    assert (data["mechanism"], data["readings"][data["step"]]) == ("madlib", "ε = 14")
+    row = data["rows"][data["step"]]
+    assert data["standings"][row] == ["crowd", "alone"]
+    said = "madlib, ε = 14: “umbrella” stands alone, guessed in 57 of 100 outputs; “june”, in a "
+    assert data["captions"][row] == said + "crowd, in 24."
+    # The link names all of it, so that it shows the same when the page opens with something else.
+    asked = {name: test.query_params[name] for name in ("word", "other", "outputs_of")}
+    assert asked == {"word": "june", "other": "umbrella", "outputs_of": "madlib"}
+    assert test.query_params["eps_metric"] == "14"
     assert not figures(test)
     rows = table(test)
     assert [name.split()[1] for name in rows["mechanism"]] == [
         mechanism for mechanism in CURVE_MECHANISMS for _ in (0, 1)
     ]
     assert rows["mark"].nunique() == len(CURVE_MECHANISMS)
-    assert rows["word"].tolist() == list(DEFAULT_PAIR) * len(CURVE_MECHANISMS)
+    assert rows["word"].tolist() == list(opening.names) * len(CURVE_MECHANISMS)
     refuted = rows["mechanism"].str.contains("truncated-gumbel")
     assert ((rows["bound"] == "refuted") == refuted).all()
     assert set(dials(test)) == {"metric", "log"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_an_example_shows_what_its_title_says(
+    opened: Callable[..., AppTest], example: Example
+) -> None:
+    test = opened(**FEW, more="Facts")
+    assert shown(test) == DEFAULT_PAIR
+    test.selectbox(key="words_example").set_value(example.title).run()
+    data = panes(test)
+    assert shown(test) == example.names
+    assert data["mechanism"] == example.mechanism
+    row = data["rows"][data["step"]]
+    assert data["captions"][row].startswith(f"{example.mechanism}, ε = {example.epsilon:g}: ")
+    alike = "Why" in example.title
+    assert data["standings"][row] == (["alike"] * 2 if alike else ["crowd", "alone"])
+    numbers = {"insulin": "76 of 100 outputs; “june”, in a crowd, in 38."} | {
+        "garage": "76 of 100 outputs; “monday”, in a crowd, in 49."
+    }
+    said = numbers.get(example.names[1], "near words take 14 and 0." if alike else "in 24.")
+    assert data["captions"][row].endswith(said)
+    assert test.selectbox(key="words_example").value is None  # it can be chosen once more
+
+
+def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
+    test = unopened("words")
+    test.query_params["eps_metric"] = "3"
+    data = panes(test.run())
+    assert shown(test) == DEFAULT_PAIR
+    assert (data["mechanism"], data["readings"][data["step"]]) == ("tem", "ε = 3")
 
 
 def test_the_curves_are_those_of_both_words(opened: Callable[..., AppTest]) -> None:
@@ -62,7 +103,8 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
 ) -> None:
     monkeypatch.setattr(scene, "DEFAULT_PAIR", ("doctor", "violin"))
     words = resources.lexicon("default")
-    measuring.measure_ahead(words, [resources.mechanism(words, "tem.v1")])
+    names = ("doctor", "violin")
+    measuring.measure_ahead(words, names, [resources.mechanism(words, "tem.v1")])
     watch_sessions(monkeypatch, lambda: pytest.fail("measured"))
     test = opened(**FEW)
     assert shown(test) == ("doctor", "violin")
@@ -73,7 +115,7 @@ def test_a_pair_that_was_measured_ahead_is_not_measured_again(
 def test_the_table_holds_the_numbers_of_the_commands(
     opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    few = {"curve_metric": ["madlib", "tem"], "curve_log": [], "eps_metric": 12.0}
+    few = FEW | {"curve_metric": ["madlib", "tem"], "eps_metric": 12.0}
     rows = table(opened(**few))
     lists = opened(more="Facts", **few).dataframe
     test = opened(taking=True, **few)
@@ -98,7 +140,7 @@ def test_the_table_holds_the_numbers_of_the_commands(
 def test_the_python_cell_prints_how_often_the_words_stay(
     opened: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    state = {"curve_metric": ["tem"], "curve_log": [], "eps_metric": 3.0}
+    state = FEW | {"eps_metric": 3.0}
     rows = table(opened(**state))
     (cell,) = (c.value for c in opened(taking=True, **state).code if "dp.mechanism" in c.value)
     capsys.readouterr()
@@ -110,7 +152,7 @@ def test_the_python_cell_prints_how_often_the_words_stay(
 
 
 def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:
-    test = opened(curve_metric=[], curve_log=[])
+    test = opened(**FEW | {"curve_metric": []})
     assert not test.exception
     assert "Choose at least one mechanism" in test.info[0].value
     assert shown(test) == DEFAULT_PAIR  # the panes have one all the same
@@ -118,7 +160,7 @@ def test_no_mechanism_is_a_hint(opened: Callable[..., AppTest]) -> None:
 
 def test_a_stop_keeps_what_is_there(opened: Callable[..., AppTest]) -> None:
     """The slow mechanism is measured a few ε at a time; half of its steps are taken away."""
-    test = opened(curve_metric=["tem"], curve_log=[], word="doctor")
+    test = opened(**FEW, word="doctor")
     bench = test.session_state["neighbouring_bench"][1]
     (key,) = bench._rows
     bench._rows.pop(key)

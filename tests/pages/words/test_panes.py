@@ -29,7 +29,7 @@ def bench() -> PairBench:
 def data(mechanism: Mechanism) -> dict[str, Any]:
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
-    return pane_data(bench(), mechanism, group, steps, None)
+    return pane_data(bench(), mechanism, group, steps)
 
 
 @pytest.mark.parametrize("key", ["tem.v1", "madlib.v1", "truncated-gumbel.v1", "vickrey.v1"])
@@ -103,6 +103,6 @@ def test_the_table_holds_what_the_panes_show() -> None:
 
 @pytest.mark.slow
 def test_any_mechanism_can_be_in_the_panes(opened: Callable[..., AppTest]) -> None:
-    shown = panes(opened(outputs_of="neighbour-response", **FEW))
+    shown = panes(opened(**FEW | {"outputs_of": "neighbour-response"}))
     assert (shown["group"], shown["mechanism"]) == ("local", "neighbour-response")
     assert shown["readings"][shown["step"]] == "ε = 8"  # where words are guessed, not always kept

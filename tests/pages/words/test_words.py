@@ -84,7 +84,7 @@ def test_a_typed_pair_enters_no_shared_cache(opened: Callable[..., AppTest]) -> 
     test = opened(word="nurse", pair_typed=frozenset({"word"}), **FEW)
     assert not test.exception
     words = resources.lexicon("default")
-    default = scene.default_bench(words)
+    default = scene.public_bench(words, *scene.default_words(words))
     assert default.pair.names == DEFAULT_PAIR
     measured = [row for rows in list(default._rows.values()) for row in rows]
     assert {row["word"] for row in measured} <= set(DEFAULT_PAIR)
@@ -115,4 +115,4 @@ def test_without_the_default_pair_the_densest_and_the_sparsest_word_begin(
     assert scene.default_words(words) == ("far", "close")  # nothing is computed unasked
     vocabulary_density(words, 4)  # leaves the table of neighbours on the disk
     assert scene.default_words(words) == ("close", "out")
-    assert scene.default_bench(words).pair.names == ("close", "out")
+    assert scene.public_bench(words, *scene.default_words(words)).pair.names == ("close", "out")
