@@ -30,8 +30,8 @@ from dpcore.lexicon.train.run import TrainingPlan, train
 from dpcore.lexicon.train.vectors import word_similarity
 from dpcore.lexicon.train.wordnet import kinds
 from dpcore.measure.maps.fit import (
+    BUNDLED_PAIRS,
     DEFAULT_NEIGHBOURS,
-    DEFAULT_PAIR,
     build_local_map,
     build_vocabulary_map,
 )
@@ -422,18 +422,17 @@ def _chosen(options: Options, lexicon: Lexicon) -> list[Map]:
 
 
 def _bundle(lexicon: Lexicon, folder: Path, progress: Progress) -> list[Map]:
-    """Build the maps of the whole lexicon, and UMAP and densMAP of the default pair of words."""
-    centres = lexicon.indices(DEFAULT_PAIR).tolist()
+    """Build the maps of the whole lexicon, and UMAP and densMAP of a few pairs of words."""
     k = DEFAULT_NEIGHBOURS
     bundle: list[tuple[MapPlan, str, Map]] = []
     for name in _PROJECTIONS:
         whole = build_vocabulary_map(lexicon, name, progress=progress)
         bundle.append((plan_of_vocabulary(name), f"vocabulary-{name}", whole))
         # PCA of a pair takes a moment and is not bundled.
-        if name != "pca":
-            plan = plan_of_words(lexicon, centres, k, name)
+        for names in () if name == "pca" else BUNDLED_PAIRS:
+            plan = plan_of_words(lexicon, lexicon.indices(names).tolist(), k, name)
             pair = build_local_map(lexicon, plan.centres, k, name, progress=progress)
-            bundle.append((plan, f"pair-{name}", pair))
+            bundle.append((plan, f"{'-'.join(names)}-{name}", pair))
     again = f"python -m dpcore map build --bundle {folder.as_posix()}"
     try:
         write_bundle(folder, lexicon.name, again, bundle)

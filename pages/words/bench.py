@@ -22,7 +22,13 @@ from dpcore.measure.maps.fit import (
     vocabulary_map,
 )
 from dpcore.measure.maps.store import Map, Projection
-from dpcore.measure.maps.table import distance_table, mass_table, point_table
+from dpcore.measure.maps.table import (
+    Inset,
+    distance_table,
+    insets,
+    mass_table,
+    point_table,
+)
 from dpcore.measure.pair import (
     Chances,
     Draws,
@@ -46,7 +52,6 @@ from dpcore.plots.maps.distances import (
     rim,
     ring_distances,
 )
-from dpcore.plots.maps.panes import MapBase, map_base
 from dpcore.plots.pair import pair_figure
 from pages.shared import link
 from pages.shared.once import memo, once
@@ -149,7 +154,7 @@ class PairBench:
     _points: dict[tuple[Projection, bool], pd.DataFrame] = field(default_factory=dict)
     _around: dict[tuple[int, float | None], Neighbourhood] = field(default_factory=dict)
     _strips: dict[int, pd.DataFrame] = field(default_factory=dict)
-    _bases: dict[tuple[Projection, bool], MapBase] = field(default_factory=dict)
+    _insets: dict[Projection, tuple[float, list[Inset]]] = field(default_factory=dict)
     _drawn: dict[tuple[Mechanism, float, Projection, bool], Outputs] = field(default_factory=dict)
     _spreads: dict[tuple[Projection, bool], Spread | None] = field(default_factory=dict)
     _strip: dict[tuple[str, ...], Strip] = field(default_factory=dict)
@@ -243,11 +248,10 @@ class PairBench:
             self._points, _key(shown), lambda: point_table(lexicon, shown, self.pair.words, k)
         )
 
-    def base(self, shown: Map) -> MapBase:
-        """Return the parts of a map's figure that are the same at every ε."""
-        return memo(
-            self._bases, _key(shown), lambda: map_base(self.points(shown), str(shown.projection))
-        )
+    def insets(self, shown: Map) -> tuple[float, list[Inset]]:
+        """Return the surroundings of both words on a map, and their reach."""
+        near = [self.pane(place).neighbours for place in (0, 1)]
+        return memo(self._insets, shown.projection, lambda: insets(shown, self.pair.words, near))
 
     def spread(self, shown: Map) -> Spread | None:
         """Compare the room around the two words in the vector space and on a map."""

@@ -21,8 +21,9 @@ from pages.shared.link import tabs
 from pages.shared.messages import inform
 from pages.shared.once import memo
 from pages.shared.taking import drawer_is_open, take_it_with_you
+from pages.words.maps import WHOLE, chosen_map
 from pages.words.measuring import measure, steps_left, stopped
-from pages.words.panes import pane_data, panes
+from pages.words.panes import map_data, pane_data, panes
 from pages.words.scene import WordsScene, follow
 from pages.words.views import (
     comparison_view,
@@ -41,7 +42,7 @@ _MEASURED: dict[str, Callable[[WordsScene], None]] = {
 }
 _VIEWS: dict[str, Callable[[WordsScene], None]] = _MEASURED | {
     later("Facts"): facts_view,
-    later("Map"): map_view,
+    WHOLE: map_view,
     later("True distances"): distances_view,
     later("Dense and sparse words"): extremes_view,
     later("How to misread the map"): misreading_view,
@@ -99,7 +100,9 @@ def _panes(scene: WordsScene) -> None:
             (language(), mechanism, steps),  # numerals are written as in the language
             lambda: pane_data(bench, mechanism, group, steps),
         )
-    panes(data | {"step": steps.index(epsilon_of(group))})
+    shown = chosen_map(bench)
+    placed = None if shown is None else map_data(bench, shown)
+    panes(data | {"step": steps.index(epsilon_of(group)), "map": placed})
 
 
 def _views(scene: WordsScene) -> None:

@@ -1,8 +1,8 @@
-"""Map of the page Words: its choice, outputs on it, clicks, and building."""
+"""Maps of the page Words: their choice, outputs on them, and building."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 from functools import partial
 
 import pandas as pd
@@ -15,24 +15,26 @@ from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.maps.table import point_table
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.written import Filled
-from dpcore.plots.maps.panes import chosen_word, map_caption, map_figure
+from dpcore.plots.maps.panes import map_caption
 from dpcore.plots.style import percent
-from pages.shared.figure import show_caption, show_figure, show_numbers
+from pages.shared import link
+from pages.shared.figure import show_caption, show_numbers
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.link import segments
 from pages.shared.messages import inform, note, refuse
 from pages.shared.table import show_table
 from pages.shared.taking import show_line
-from pages.shared.words import choose
 from pages.words.bench import PairBench
 from pages.words.density import density_of, density_or_button
 from pages.words.vocabulary import show_vocabulary
 from pages.words.words import SLOTS, TITLES
 
-AROUND, WHOLE = later("Around the two words"), later("Whole vocabulary")
+WHOLE = later("Whole vocabulary")
 KINDS = {"densMAP": Projection.DENSMAP, "UMAP": Projection.UMAP, "PCA": Projection.PCA}
 FIGURE = "map"
+_TRUE, _PCA = later("True distances"), "PCA"
+_DRAWN = "drawn_as"
 _READING = {
     Projection.UMAP: later(
         "**How to read it:** words of one clump are often near in the vectors too. How large a "
@@ -52,45 +54,60 @@ _FAILED = "neighbouring_job_failed"
 _PULSE_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class View:
-    """Choice of a map: its scope, its projection, and the word that a click replaces."""
+def old_link() -> None:
+    """Lead a link to the former tab of maps to the panes, or to the map of all words."""
+    asked = st.query_params
+    if asked.get("more") != "Map":
+        return
+    if asked.get("scope") == WHOLE:
+        link.put({"more": [WHOLE], "scope": []})
+    else:
+        drawn = asked.get("projection", "densMAP")
+        link.put({"more": [], "scope": [], "projection": [], _DRAWN: [drawn]})
+    st.rerun()  # fields read a link when they are first drawn
 
-    whole: bool
-    projection: Projection
-    slot: str
 
+def chosen_map(bench: PairBench) -> Map | None:
+    """Draw the choice of what the panes show: true distances, or the words on a map.
 
-def choose_view(*, clicks: bool = True) -> View:
-    """Draw the choice of the map; it is part of the link.
-
-    Args:
-        clicks: True to offer the meaning of a click as well.
+    Returns:
+        The map of both neighbourhoods; None for true distances.
     """
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        scope = segments(
-            say("Map"),
-            [AROUND, WHOLE],
-            "scope",
+    kinds = [_TRUE, "UMAP", "densMAP"]
+    if st.query_params.get(_DRAWN) == _PCA:  # an old link; nobody else needs it
+        kinds.append(_PCA)
+    missing_place = st.container(key="words_missing")  # above the choice, which lies over the panes
+    with st.container(key="words_view"):
+        drawn = segments(
+            say("Panes show"),
+            kinds,
+            _DRAWN,
             say(
-                "The nearest words of both words in one fit and one scale, or every word: to be "
-                "moved, zoomed and searched."
+                "True distances from the word in the middle, or both neighbourhoods on a map: UMAP "
+                "keeps neighbours and loses density, densMAP keeps some of the density."
             ),
+            label_visibility="collapsed",
         )
-        kind = segments(
-            say("Drawn by"),
-            KINDS,
-            "projection",
-            say(
-                "UMAP keeps some of the neighbours and loses density. densMAP also keeps some "
-                "of the density. PCA is the honest shadow: no distance is exaggerated, but most "
-                "of each is lost."
-            ),
-            start="densMAP",
-        )
-        # On the map of all words a click looks at a word, and a button chooses it.
-        slot = choose_slot() if clicks and scope == AROUND else SLOTS[0]
-    return View(scope == WHOLE, KINDS[kind], slot)
+    if drawn == _TRUE:
+        return None
+    with missing_place:
+        return find_map(bench, False, KINDS[drawn])
+
+
+def choose_projection() -> Projection:
+    """Draw the choice of the method of the map of all words; it is part of the link."""
+    kind = segments(
+        say("Drawn by"),
+        KINDS,
+        "projection",
+        say(
+            "UMAP keeps some of the neighbours and loses density. densMAP also keeps some "
+            "of the density. PCA never draws two words farther apart than they are, but loses "
+            "most of each distance."
+        ),
+        start="densMAP",
+    )
+    return KINDS[kind]
 
 
 def choose_slot() -> str:
@@ -108,13 +125,13 @@ def choose_slot() -> str:
 
 
 def show_map(
-    bench: PairBench, view: View, mechanism: Mechanism, epsilon: float, reading: str
+    bench: PairBench, projection: Projection, mechanism: Mechanism, epsilon: float, reading: str
 ) -> None:
-    """Draw the map with the output mass of one mechanism at one ε."""
-    shown = find_map(bench, view)
+    """Draw the map of all words with the output mass of one mechanism at one ε."""
+    shown = find_map(bench, True, projection)
     if shown is None:
         return
-    words, pair = bench.pair.lexicon, bench.pair
+    words = bench.pair.lexicon
     defined = epsilon in mechanism.admissible
     outputs = bench.outputs(mechanism, epsilon, shown) if defined else None
     mass = None if outputs is None else outputs.table
@@ -129,67 +146,46 @@ def show_map(
         say("{mechanism} at {reading}", mechanism=mechanism.short, reading=reading),
         drawn=mass,
     )
+    show_vocabulary(bench, shown, outputs, caption.alternative)
+    if density_of(words) is None:
+        # The map does not wait for the density, which may take half a minute.
+        note(say("All points have one colour until it is known how crowded each word is."))
+        density_or_button(words)
+    show_caption(caption, FIGURE)
+    note(say(_READING[shown.projection]))
+    # The file has every point; the table below shows those near the two words.
+    every = partial(
+        point_table, words, shown, bench.pair.words, bench.mapped_neighbours, len(words)
+    )
     table = bench.points(shown) if mass is None else mass
-    if view.whole:
-        show_vocabulary(bench, shown, outputs, caption.alternative)
-        if density_of(words) is None:
-            # The map does not wait for the density, which may take half a minute.
-            note(say("All points have one colour until it is known how crowded each word is."))
-            density_or_button(words)
-        show_caption(caption, FIGURE)
-        note(say(_READING[shown.projection]))
-        count = bench.mapped_neighbours
-        # The file has every point; the table below shows those near the two words.
-        every = partial(point_table, words, shown, pair.words, count, len(words))
-        show_numbers(table, FIGURE, caption.finding, csv=every)
-        return
-
-    def take() -> None:
-        for point in st.session_state[f"figure_{FIGURE}"].selection.points:
-            word = chosen_word(point.get("customdata"))
-            if word is not None and word in words:
-                choose(view.slot, word)
-
-    show_figure(map_figure(bench.base(shown), mass), caption, table, FIGURE, on_click=take)
-    spread = bench.spread(shown)
-    if spread is not None:
-        st.text(
-            say(
-                "In the vectors the {count} nearest words of “{second}” are on average {true:.3g} "
-                "times as far from it as those of “{first}” are from “{first}”; on this map "
-                "{drawn:.3g} times.",
-                count=spread.neighbours,
-                second=pair.names[1],
-                true=spread.true,
-                first=pair.names[0],
-                drawn=spread.drawn,
-            )
-        )
+    show_numbers(table, FIGURE, caption.finding, csv=every)
 
 
-def find_map(bench: PairBench, view: View) -> Map | None:
-    """Return the map of a view; a missing one can be built, and PCA is shown in the meantime."""
+def find_map(bench: PairBench, whole: bool, projection: Projection) -> Map | None:
+    """Return a map of all words or of both neighbourhoods; until it is built, that by PCA."""
     try:
         with st.spinner(say("Drawing the map…"), show_time=True):
-            return bench.map(view.whole, view.projection)
+            return bench.map(whole, projection)
     except MapMissingError as error:
         # PCA takes a second, and a map that hides much is better than none.
-        pca = _pca(bench, view)
-        _offer(bench, view, str(error), say("Until then PCA is shown.") if pca else "")
+        pca = _pca(bench, whole)
+        _offer(bench, whole, projection, str(error), say("Until then PCA is shown.") if pca else "")
         return pca
     except DpcoreError as error:
         refuse(say("There is no such map."), error)
-        return _pca(bench, view)
+        return _pca(bench, whole)
 
 
-def _pca(bench: PairBench, view: View) -> Map | None:
+def _pca(bench: PairBench, whole: bool) -> Map | None:
     try:
-        return bench.map(view.whole, Projection.PCA)
+        return bench.map(whole, Projection.PCA)
     except DpcoreError:
         return None  # not built either, or of too few words for any map
 
 
-def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
+def _offer(
+    bench: PairBench, whole: bool, projection: Projection, missing: str, meanwhile: str
+) -> None:
     """Draw a button that builds the map in a process of its own, or the progress of building."""
     # A map is built in another process, from files; uploaded vectors are written nowhere.
     if only_in_memory(bench.pair.lexicon.fingerprint):
@@ -203,7 +199,7 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
         show_line("python -m dpcore lexicon add FILE --name NAME")
         show_line("python -m dpcore map build --lexicon NAME")
         return
-    identity = (bench.pair.lexicon.fingerprint, view.whole, view.projection, bench.pair.words)
+    identity = (bench.pair.lexicon.fingerprint, whole, projection, bench.pair.words)
     building = st.session_state.get(_JOB)
     # Another map may be building: its progress belongs to its own view.
     if building is not None and building[0] == identity:
@@ -213,7 +209,7 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
         "Building takes half a minute around two words, minutes for a whole vocabulary; the page "
         "stays usable."
     )
-    with st.container(border=True):
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(
             " ".join(
                 filter(
@@ -228,22 +224,24 @@ def _offer(bench: PairBench, view: View, missing: str, meanwhile: str) -> None:
             key="build_map",
             icon=":material/map:",
             on_click=_build,
-            args=(bench, view, identity),
+            args=(bench, whole, projection, identity),
             help=say("Runs in a process of its own. The map is kept for the next time."),
         )
-        if view.whole:
+        if whole:
             # The message of the engine ends with the command.
             show_line(missing.rpartition("build it with: ")[2])
 
 
-def _build(bench: PairBench, view: View, identity: tuple[object, ...]) -> None:
+def _build(
+    bench: PairBench, whole: bool, projection: Projection, identity: tuple[object, ...]
+) -> None:
     st.session_state.pop(_FAILED, None)
     # One map at a time in a session: each takes minutes of a core.
     _drop()
-    centres = () if view.whole else bench.pair.words
+    centres = () if whole else bench.pair.words
     k = bench.mapped_neighbours
     try:
-        job = map_jobs.start(bench.pair.lexicon, view.projection, centres, k)
+        job = map_jobs.start(bench.pair.lexicon, projection, centres, k)
     except DpcoreError as error:
         st.session_state[_FAILED] = (identity, str(error))
         return
@@ -280,7 +278,7 @@ def _watch(meanwhile: str) -> None:
     )
 
 
-def misreading(bench: PairBench, view: View) -> None:
+def misreading(bench: PairBench) -> None:
     """Draw how the maps mislead, in numbers of the available maps."""
     note(
         say(
@@ -295,9 +293,9 @@ def misreading(bench: PairBench, view: View) -> None:
     )
     rows = []
     headings: dict[str, str] = {}
-    for title, projection in KINDS.items():
+    for whole, (title, projection) in itertools.product((False, True), KINDS.items()):
         try:
-            shown = bench.map(view.whole, projection)
+            shown = bench.map(whole, projection)
         # A map that is not built yet has no row; the others can be compared meanwhile.
         except DpcoreError:
             continue

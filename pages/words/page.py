@@ -11,13 +11,20 @@ from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import write_pair
 from pages.words.bench import RUNS, SEED
 from pages.words.board import board, first_dial
+from pages.words.maps import old_link
 from pages.words.scene import WordsScene, begin, bench_for, shown_words
 from pages.words.words import example_box, search_boxes, shown_mechanism
 
-# The panes should be in sight: the choices are beside the title, on a phone in one row.
+# The panes should be in sight: the choices are beside the title, on a phone in one row, and what
+# the panes show is chosen over the right end of their heads.
 _STYLE = """
 .st-key-words_top > :first-child { flex: 0 1 auto; }
 .st-key-words_top > :last-child { flex: 1 1 28rem; min-width: 0; }
+[data-testid=stLayoutWrapper]:has(> .st-key-words_missing:not(:has(*))) { display: none; }
+@media (min-width: 801px) {
+  [data-testid=stLayoutWrapper]:has(> .st-key-words_view) { z-index: 1; margin: -0.5rem 0 -2.5rem; }
+  .st-key-words_view { align-items: flex-end; }
+}
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
   .st-key-words_top { gap: 0.25rem !important; }
@@ -26,6 +33,7 @@ _STYLE = """
 }
 """
 
+old_link()
 st.html(f"<style>{_STYLE}</style>")
 with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
     st.title(say("Does your word have company?"), anchor=False, width="content")

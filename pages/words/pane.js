@@ -2,9 +2,11 @@
 // Words are data: they are only ever set as text content.
 
 const SVG = "http://www.w3.org/2000/svg";
-const DOT = 2.6, GAP = 7, LINE = 15, AIR = 0.75;
+const DOT = 2.6, GAP = 7, AIR = 0.75;
 const SHEET = { width: 540, height: 500, edge: 18 }; // as in dpcore.plots.maps.rings
 const NARROW = 0.93; // height by width where there is less room than that
+const COLUMNS = 700; // pixels of the board from which the panes stand side by side
+const BESIDE = 359, LOWEST = 320; // pixels of the window above and below panes, and their least height
 
 function element(name, className = "", text) {
   const node = document.createElement(name);
@@ -84,12 +86,13 @@ function makePane(state, index) {
   svg.setAttribute("aria-label", filled(words.around, { word: shown.word }));
   figure.append(head, svg);
   const pane = { index, shown, figure, title, guess, svg, words: [], active: -1 };
+  const map = state.data.map;
   pane.layers = Object.fromEntries(["rings", "discs", "dots", "play", "names"].map((name) => {
     const layer = shape("g", name);
     svg.append(layer);
     return [name, layer];
   }));
-  pane.rings = state.data.rings.map((distance) => {
+  pane.rings = (map ? [] : state.data.rings).map((distance) => {
     const ring = shape("circle", "ring"), text = shape("text", "unit");
     text.textContent = written(distance);
     pane.layers.rings.append(ring, text);
@@ -103,22 +106,37 @@ function makePane(state, index) {
   pane.long = shape("text", "long");
   pane.gap = shape("text", "gap");
   pane.gap.textContent = filled(words.gap, { distance: shown.gap });
+  // Places on a map are pairs of a distance from the word and an angle, one after the other.
+  pane.others = [];
+  if (map) {
+    const others = map.others[index];
+    for (let i = 0; i < others.length; i += 2) {
+      const dot = shape("circle", "other", { r: 1.6 });
+      pane.layers.rings.append(dot);
+      pane.others.push({ far: others[i], angle: others[i + 1], dot });
+    }
+  }
+  pane.kept = shape("text", "long");
+  pane.kept.textContent = map ? filled(words.kept, { share: map.kept[index] }) : "";
   pane.layers.rings.append(pane.rim, pane.arc, pane.noise, pane.arrow);
-  pane.layers.names.append(pane.elsewhere, pane.long, pane.gap);
+  pane.layers.names.append(pane.elsewhere, pane.long, pane.gap, pane.kept);
   const all = [[shown.word, 0, 0, "middle"], ...shown.near];
-  all.forEach(([name, distance, angle, side], i) => {
+  all.forEach(([name, distance, arranged, side], i) => {
+    const near = map && i ? map.near[index].slice(2 * i - 2, 2 * i) : null;
+    const [far, angle] = near || [distance, arranged];
     const option = shape("g", "word", { role: "option", id: `pane${index}-${i}` });
     const disc = shape("circle", "disc"), dot = shape("circle", "dot", { r: DOT });
-    const text = shape("text", i ? "name" : "name middle");
+    const text = shape("text", i ? "name" : "name middle"), leader = shape("path", "leader");
     text.textContent = name;
     option.append(dot);
     pane.layers.discs.append(disc);
     pane.layers.dots.append(option);
+    pane.layers.rings.append(leader);
     pane.layers.names.append(text);
     const spoken = filled(
       i ? words.away : words.itself, { word: name, distance: rounded(distance, 3) });
     option.setAttribute("aria-label", spoken);
-    pane.words.push({ name, distance, angle, side, disc, dot, text, option, spoken, named: true });
+    pane.words.push({ name, distance, far, angle, side, disc, dot, text, leader, option, spoken, named: true });
   });
   pane.focus = shape("circle", "focus");
   pane.layers.play.before(pane.focus);
@@ -130,14 +148,22 @@ const at = (pane, distance, angle) => [
   pane.y - pane.scale * distance * Math.sin(angle),
 ];
 
+// Height of the panes: side by side they leave room for the finding in the window.
+function heightOf(state, width) {
+  const room = state.root.clientWidth > COLUMNS ? Math.max(LOWEST, window.innerHeight - BESIDE) : SHEET.height;
+  return Math.round(Math.min(1.1 * SHEET.height, room, width * NARROW));
+}
+
 // Places everything that does not move with ε, for the available width.
 function fit(state, pane) {
   const width = Math.max(240, pane.svg.clientWidth || pane.figure.clientWidth || SHEET.width);
-  const height = Math.min(SHEET.height, Math.round(width * NARROW));
+  const height = heightOf(state, width);
+  const map = state.data.map;
   pane.width = width;
   pane.height = height;
   pane.radius = Math.min(width, height) / 2 - SHEET.edge;
-  pane.scale = pane.radius / state.data.reach;
+  pane.reach = map ? map.reach : state.data.reach;
+  pane.scale = pane.radius / pane.reach;
   pane.x = width / 2;
   pane.y = height / 2;
   pane.whole = state.data.whole * pane.radius;
@@ -162,8 +188,17 @@ function fit(state, pane) {
   pane.gap.setAttribute("y", 14);
   pane.long.setAttribute("x", width - 2);
   pane.long.setAttribute("y", height - 5);
+  pane.kept.setAttribute("x", width - 2);
+  pane.kept.setAttribute("y", 14);
+  for (const { far, angle, dot } of pane.others) {
+    const [x, y] = at(pane, far, angle);
+    dot.setAttribute("cx", x.toFixed(1));
+    dot.setAttribute("cy", y.toFixed(1));
+  }
   for (const word of pane.words) {
-    [word.x, word.y] = at(pane, word.distance, word.angle);
+    const beyond = word.far > pane.reach; // on a map a neighbour may lie anywhere
+    [word.x, word.y] = at(pane, Math.min(word.far, pane.reach), word.angle);
+    word.option.classList.toggle("outside", beyond);
     for (const node of [word.disc, word.dot]) {
       node.setAttribute("cx", word.x);
       node.setAttribute("cy", word.y);
@@ -188,9 +223,28 @@ function nameBox(word, side) {
   return { x, y, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 11 - AIR, bottom: y + 4 + AIR };
 }
 
-// Places names: the likeliest first; a name without room is hidden, its dot never.
+// Boxes of a name away from its dot, the nearest and the most outward ones first: a map has clumps.
+function awayFrom(pane, word) {
+  const outward = Math.atan2(word.y - pane.y, word.x - pane.x);
+  const boxes = [];
+  for (const far of [20, 32, 46, 62, 80, 100, 122, 146]) {
+    for (const turn of [0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8]) {
+      const angle = outward + (turn * Math.PI) / 8;
+      const [x, y] = [word.x + far * Math.cos(angle), word.y + far * Math.sin(angle)];
+      const anchor = Math.cos(angle) > 0.3 ? "start" : Math.cos(angle) < -0.3 ? "end" : "middle";
+      const left = anchor === "start" ? x : anchor === "end" ? x - word.width : x - word.width / 2;
+      boxes.push({ x, y: y + 4, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 7 - AIR,
+        bottom: y + 8 + AIR, line: `M${word.x.toFixed(1)},${word.y.toFixed(1)}L${x.toFixed(1)},${y.toFixed(1)}` });
+    }
+  }
+  return boxes;
+}
+
+// Places names: the likeliest first, on a map the nearest. A name without room is hidden, its dot never.
 function name(state, pane, chances) {
-  const order = pane.words.map((_, i) => i).sort((a, b) => (a && b ? chances(b) - chances(a) || a - b : a - b));
+  const { map } = state.data;
+  const order = pane.words.map((_, i) => i)
+    .sort((a, b) => (a && b && !map ? chances(b) - chances(a) || a - b : a - b));
   const key = order.join();
   if (key === pane.order) return;
   pane.order = key;
@@ -199,6 +253,7 @@ function name(state, pane, chances) {
     { left: 0, right: 150, top: pane.height - 18, bottom: pane.height },
     { left: pane.width - 125, right: pane.width, top: pane.height - 18, bottom: pane.height },
     { left: 0, right: 125, top: 0, bottom: 18 },
+    ...(map ? [{ left: pane.width - 170, right: pane.width, top: 0, bottom: 18 }] : []),
   ];
   const taken = pane.rings.map(({ distance }) => {
     const y = pane.y - distance * pane.scale;
@@ -206,11 +261,16 @@ function name(state, pane, chances) {
   });
   for (const i of order) {
     const word = pane.words[i];
-    const sides = [...new Set(i ? [word.side, ...Object.keys(SIDES).slice(0, 4)] : ["middle"])];
-    const free = (box) => !i || (box.left >= 0 && box.right <= pane.width && box.top >= 0 && box.bottom <= pane.height
+    const sides = [...new Set(i || map ? [word.side, ...Object.keys(SIDES).slice(0, 4)] : ["middle"])];
+    const free = (box) => (!i && !map) || (box.left >= 0 && box.right <= pane.width && box.top >= 0 && box.bottom <= pane.height
       && !taken.some((other) => boxesMeet(box, other)) && !corners.some((other) => boxesMeet(box, other))
       && !dots.some((dot, j) => j !== i && boxesMeet(box, dot)));
-    const box = sides.map((side) => nameBox(word, side)).find(free);
+    const boxes = () => [
+      ...sides.filter((side) => !map || side !== "middle").map((side) => nameBox(word, side)),
+      ...(map ? awayFrom(pane, word) : []),
+    ];
+    const box = map && i > state.data.map.named ? null : boxes().find(free);
+    put(state, word.leader, "d", (box && box.line) || "");
     word.named = Boolean(box);
     put(state, word.text, "display", box ? "inline" : "none");
     if (!box) continue;
@@ -262,8 +322,9 @@ function step(state, pane) {
   const standing = row === null ? "" : state.data.standings[row][pane.index];
   say(state, pane.title, standing ? words[standing] : "");
   say(state, pane.guess, row === null ? "" : filled(words.guessed, { chance: counted(0) }));
-  const length = row === null || !state.data.noise ? null : state.data.noise[row];
-  const inside = length !== null && length <= state.data.reach;
+  // Noise has no length on a map.
+  const length = row === null || !state.data.noise || state.data.map ? null : state.data.noise[row];
+  const inside = length !== null && length <= pane.reach;
   put(state, pane.noise, "r", inside ? (length * pane.scale).toFixed(2) : 0);
   put(state, pane.arrow, "opacity", length !== null && !inside ? 1 : 0);
   say(state, pane.long, length === null ? "" : filled(words.noise, { length: rounded(length, 3) }));

@@ -2,7 +2,8 @@
 // event "dpcore:dial") moves discs without the server. spoken.js, pane.js and play.js are
 // prepended.
 
-const HOW = ["how stands", "how guess", "how area", "how noise", "how draws"];
+const TRUE = ["how stands", "how guess", "how area", "how noise", "how draws"];
+const MAPPED = ["how map", "how guess", "how area", "how draws"];
 
 function tap(state, pane, event) {
   const box = pane.svg.getBoundingClientRect();
@@ -116,10 +117,12 @@ function build(state) {
   state.caption = element("p", "caption");
   const key = element("p", "key");
   const sample = shape("svg", "sample", { width: 22, height: 22, "aria-hidden": "true" });
-  key.append(sample, element("span", "", words.key));
+  key.append(sample, element("span", "", data.map
+    ? `${filled(words["map key"], data.map)} ${data.map.note}` : words.key));
   state.sample = sample;
   const how = element("details", "how");
-  how.append(element("summary", "", words.how), ...HOW.map((line) => element("p", "", words[line])));
+  how.append(element("summary", "", words.how), ...(data.map ? MAPPED : TRUE).map(
+    (line) => element("p", "", filled(words[line], data.map || {}))));
   how.append(element("p", "", filled(data.exact ? words.exact : words.estimated, data)));
   const files = element("div", "files");
   for (const format of ["svg", "png"]) {
@@ -130,20 +133,21 @@ function build(state) {
   }
   how.append(files);
   const board = element("div", "board");
-  board.append(pair, buttons, state.caption, key, how);
+  board.append(pair, state.caption, key, buttons, how);
   root.replaceChildren(board, state.card);
   for (const pane of state.panes) listen(state, pane);
 }
 
 function arrangeAll(state) {
   const width = Math.round(state.panes[0].svg.clientWidth);
-  if (!width || width === state.width) return;
-  state.width = width;
+  const size = `${width} ${heightOf(state, width)}`;
+  if (!width || size === state.size) return;
+  state.size = size;
   stopPlay(state);
   for (const pane of state.panes) fit(state, pane);
-  const r = state.panes[0].whole * Math.sqrt(0.1), size = 2 * Math.ceil(r) + 2;
-  for (const side of ["width", "height"]) state.sample.setAttribute(side, size);
-  state.sample.replaceChildren(shape("circle", "disc", { cx: size / 2, cy: size / 2, r: r.toFixed(2) }));
+  const r = state.panes[0].whole * Math.sqrt(0.1), wide = 2 * Math.ceil(r) + 2;
+  for (const side of ["width", "height"]) state.sample.setAttribute(side, wide);
+  state.sample.replaceChildren(shape("circle", "disc", { cx: wide / 2, cy: wide / 2, r: r.toFixed(2) }));
   show(state, state.step);
 }
 
@@ -170,7 +174,7 @@ function standing(state) {
     letters([pane.title.textContent, pane.guess.textContent].filter(Boolean).join(", "), i * (wide + 24) + 8, 20, { "font-weight": 600 });
   });
   letters(state.caption.textContent, 8, high + 50);
-  letters(`${state.data.mechanism}. ${words.sheet}`, 8, high + 68, { "font-size": 12 });
+  letters(`${state.data.mechanism}. ${state.data.map ? filled(words["map sheet"], state.data.map) : words.sheet}`, 8, high + 68, { "font-size": 12 });
   return sheet;
 }
 
@@ -187,13 +191,15 @@ export default function ({ data, parentElement }) {
     parentElement.append(root);
     const card = element("div", "card");
     card.hidden = true;
-    state = { root, card, panes: [], step: 0, number: 0, width: 0, frame: 0, changes: 0 };
+    state = { root, card, panes: [], step: 0, number: 0, size: "", frame: 0, changes: 0 };
     state.dial = ({ detail }) => {
       if (detail && detail.group === state.data.group && Number.isInteger(detail.step)) show(state, detail.step);
     };
     window.addEventListener("dpcore:dial", state.dial);
     state.watch = new ResizeObserver(() => state.panes.length && arrangeAll(state));
     state.watch.observe(root);
+    state.resized = () => state.panes.length && arrangeAll(state);
+    window.addEventListener("resize", state.resized); // the window's height sets that of the panes
     states.set(parentElement, state);
   }
   speakAs(data);
@@ -203,13 +209,14 @@ export default function ({ data, parentElement }) {
     state.content = content;
     state.data = data;
     build(state);
-    state.width = 0;
+    state.size = "";
     state.step = wanted;
     arrangeAll(state);
   } else if (wanted !== state.step) show(state, wanted);
   return () => {
     cancelAnimationFrame(state.frame);
     window.removeEventListener("dpcore:dial", state.dial);
+    window.removeEventListener("resize", state.resized);
     state.watch.disconnect();
     state.root.remove();
     states.delete(parentElement);

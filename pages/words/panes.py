@@ -16,6 +16,8 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.arrays import FloatArray
+from dpcore.measure.maps.store import Map, Projection
+from dpcore.measure.maps.table import NAMED
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.maps.distances import SIDES
@@ -26,10 +28,11 @@ from dpcore.plots.maps.panes import (
     CROWD,
     Guess,
     pane_caption,
+    shortened,
     standings,
 )
 from pages.shared.dial import Group
-from pages.shared.language import for_component, later, numeral
+from pages.shared.language import for_component, later, numeral, say
 from pages.shared.session import admissible
 from pages.words.bench import Fate, PairBench
 from pages.words.tables import noise_of
@@ -74,6 +77,15 @@ PANES = {
         "knows more than that, such as how common words are, guesses at least as well on average. "
         "A word stands alone if it is guessed in at least 10 more of 100 outputs than the other; "
         "its near words are those in its pane."
+    ),
+    "kept": later("keeps {share} of neighbours"),
+    "map key": later("10 of 100: area is probability. {name} of both neighbourhoods, one scale."),
+    "map sheet": later("{name}: gaps are not distances. Area is probability."),
+    "how map": later(
+        "One {name} of the 60 nearest words of both words, cut out around each, in one scale. Gaps "
+        "and areas of a map are not distances. In the corner: how many of the {compared} nearest "
+        "words of a word in the pane are among its {compared} nearest on the map, on average. A "
+        "hollow dot at the rim lies farther out."
     ),
     "how area": later(
         "The area of a disc is the probability that the word comes out, in one scale; the dot "
@@ -136,6 +148,7 @@ MAP = {
 }
 
 
+TITLES_OF = {Projection.UMAP: "UMAP", Projection.DENSMAP: "densMAP", Projection.PCA: "PCA"}
 _HERE = Path(__file__).parent
 _WHOLE = 0.26
 """Radius of the disc of a probability of 1, in shares of the radius of a pane."""
@@ -152,7 +165,8 @@ def panes(data: dict[str, Any]) -> None:
     """Draw the two panes.
 
     Args:
-        data: from `pane_data`, and `step`: the place of ε on the slider of its group.
+        data: from `pane_data`, with `step`, the place of ε on the slider of its group, and `map`,
+            from `map_data` or None.
     """
     # In this order: the scripts become one, and the later ones use the earlier.
     code = (
@@ -203,6 +217,37 @@ def pane_data(
         "rings": bench.rings,
         "whole": _WHOLE,
         "panes": [_pane(bench, fates[place], place) for place in (0, 1)],
+    }
+
+
+def map_data(bench: PairBench, shown: Map) -> dict[str, Any]:
+    """Return the places of the words in the panes on a map, instead of their true distances.
+
+    Args:
+        bench: the two words.
+        shown: a map of their surroundings.
+    """
+    reach, cut = bench.insets(shown)
+    spread = bench.spread(shown)
+    return {
+        "name": TITLES_OF[shown.projection],
+        "reach": reach,
+        "named": NAMED,
+        "kept": [numeral(f"{inset.kept:.0%}") for inset in cut],
+        "near": [_rounded(inset.near, 4) for inset in cut],
+        "others": [_rounded(inset.others, 3) for inset in cut],
+        "compared": shown.k,
+        "note": ""
+        if spread is None
+        else say(
+            "The {count} nearest words of “{second}” are {true:.3g} times as far from it as those "
+            "of “{first}”; on this map {drawn:.3g} times.",
+            count=spread.neighbours,
+            first=shortened(bench.pair.names[0]),
+            second=shortened(bench.pair.names[1]),
+            true=spread.true,
+            drawn=spread.drawn,
+        ),
     }
 
 

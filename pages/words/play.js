@@ -27,12 +27,12 @@ function landing(state, pane, draw, row) {
   const code = outputOf(pane, draw, row);
   const shown = code < pane.words.length;
   const [name, distance, angle] = shown
-    ? [pane.words[code].name, pane.words[code].distance, pane.words[code].angle]
+    ? [pane.words[code].name, pane.words[code].far, pane.words[code].angle]
     : pane.shown.others[code - pane.words.length];
-  const length = pane.shown.lengths ? pane.shown.lengths[draw] * pane.shown.scales[row] : null;
+  const length = pane.shown.lengths && !state.data.map ? pane.shown.lengths[draw] * pane.shown.scales[row] : null;
   const towards = code ? angle : (draw + 1.5) * GOLDEN; // arbitrary where the noise has no effect
-  const rim = state.data.reach;
-  const end = shown ? at(pane, distance, angle) : at(pane, rim * 1.03, angle);
+  const rim = pane.reach;
+  const end = shown ? at(pane, Math.min(distance, rim), angle) : at(pane, rim * 1.03, angle);
   const tip = length === null ? end : at(pane, Math.min(length, rim), towards);
   return { code, name, distance, length, end, tip, shown, beyond: length !== null && length > rim };
 }

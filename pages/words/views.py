@@ -20,7 +20,7 @@ from pages.shared.taking import Takeaway, command_line, mechanism_words, python_
 from pages.shared.words import pair_is_typed
 from pages.words.bench import NEIGHBOURS, RUNS, SEED
 from pages.words.density import density_of, density_or_button
-from pages.words.maps import choose_slot, choose_view, misreading, show_map
+from pages.words.maps import choose_projection, choose_slot, misreading, show_map
 from pages.words.measuring import found_so_far
 from pages.words.panes import pane_table
 from pages.words.scene import WordsScene, readings
@@ -37,8 +37,8 @@ def facts_view(scene: WordsScene) -> None:
 
 
 def map_view(scene: WordsScene) -> None:
-    """Draw the outputs on a map of the vocabulary or of the surroundings."""
-    view = choose_view()
+    """Draw the outputs on a map of the whole vocabulary."""
+    projection = choose_projection()
     mechanism = scene.mechanism
     epsilons, texts = readings([mechanism])
     epsilon = epsilons[mechanism.key]
@@ -48,7 +48,7 @@ def map_view(scene: WordsScene) -> None:
                 "{short} is not defined at this ε: only the words are drawn.", short=mechanism.short
             )
         )
-    show_map(scene.bench, view, mechanism, epsilon, texts[mechanism.key])
+    show_map(scene.bench, projection, mechanism, epsilon, texts[mechanism.key])
 
 
 def distances_view(scene: WordsScene) -> None:
@@ -108,7 +108,7 @@ def extremes_view(scene: WordsScene) -> None:
 
 def misreading_view(scene: WordsScene) -> None:
     """Draw how much each map preserves."""
-    misreading(scene.bench, choose_view(clicks=False))
+    misreading(scene.bench)
 
 
 def takeaway(scene: WordsScene) -> Takeaway:

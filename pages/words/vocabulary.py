@@ -31,7 +31,7 @@ from pages.shared.once import latest, once
 from pages.shared.words import choose
 from pages.words.bench import Outputs, PairBench, whole_map
 from pages.words.density import density_of
-from pages.words.panes import MAP
+from pages.words.panes import MAP, TITLES_OF
 from pages.words.words import SLOTS
 
 _HERE = Path(__file__).parent
@@ -39,7 +39,6 @@ _KEY = "vocabulary"
 _SENT, _LOOKED = "vocabulary_sent", "vocabulary_looked"
 _LINK = "found"  # word in focus on the map, in the link
 _NEAR = 10  # nearest words that are marked: as many as a map's share of kept ones compares
-TITLES_OF = {Projection.UMAP: "UMAP", Projection.DENSMAP: "densMAP", Projection.PCA: "PCA"}
 
 
 @dataclass(frozen=True)

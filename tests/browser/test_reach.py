@@ -51,11 +51,11 @@ VIEWS = {
     "words?curve_metric=tem&curve_log=": (
         "Curves",
         "Facts",
-        "Map",
+        "Whole vocabulary",
         "True distances",
         "How to misread the map",
     ),
-    "words?curve_metric=tem&curve_log=&more=Map&scope=Whole+vocabulary&found=violin": (),
+    "words?curve_metric=tem&curve_log=&more=Whole+vocabulary&found=violin": (),
     "release": (),
     "release?aim=accuracy&explain=true": (),
     "papers?claim=gaussian-classical": (),

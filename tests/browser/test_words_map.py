@@ -15,7 +15,7 @@ from dpcore.plots.maps.panes import DARK, LIGHT
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
-URL = "/words?curve_metric=tem&curve_log=&more=Map&scope=Whole+vocabulary"
+URL = "/words?curve_metric=tem&curve_log=&more=Whole+vocabulary"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LEVELS = "18"
 PACKET = 300_000  # bytes: a message of this size holds the points
@@ -268,14 +268,14 @@ def test_points_are_sent_once_whatever_moves(app_url: str, new_page: NewPage) ->
     # Another tab and back: the browser has the points still.
     page.get_by_role("tab", name="Facts").click()
     wait_idle(page)
-    page.get_by_role("tab", name="Map", exact=True).click()
+    page.get_by_role("tab", name="Whole vocabulary").click()
     placed(page)
     assert max(received) < 150_000
     # A browser that has lost them asks.
     page.get_by_role("tab", name="Facts").click()
     wait_idle(page)
     page.evaluate("window.dpcoreVocabulary = undefined")
-    page.get_by_role("tab", name="Map", exact=True).click()
+    page.get_by_role("tab", name="Whole vocabulary").click()
     placed(page)
     assert len([size for size in received if size > PACKET]) == 1
     assert not watch.page_errors

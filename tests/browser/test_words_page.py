@@ -14,19 +14,6 @@ FEW = "curve_metric=tem&curve_log="
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 NewPage = Callable[..., tuple[Page, Watch]]
 
-# Position on the screen of a word of the map.
-_PLACE = """word => {
-  const plot = document.querySelector('.st-key-figure_map .js-plotly-plot');
-  plot.scrollIntoView({ block: 'center' });
-  const { xaxis, yaxis } = plot._fullLayout;
-  const box = plot.getBoundingClientRect();
-  for (const trace of plot._fullData) {
-    const i = (trace.customdata || []).indexOf(word);
-    if (i >= 0) return [box.left + xaxis._offset + xaxis.d2p(trace.x[i]),
-                        box.top + yaxis._offset + yaxis.d2p(trace.y[i])];
-  }
-}"""
-
 
 def open_pair(page: Page, url: str) -> None:
     open_page(page, url)
@@ -59,29 +46,44 @@ def test_a_deep_link_on_a_fresh_server_gets_the_frame(
     expect(page).to_have_title("Words – Word Privacy Lab")
     assert words(page) == ["violin", "doctor"]
     expect(page.locator(".panes .caption")).to_contain_text("tem, ε = 3: “violin” and “doctor” are")
-    expect(page.get_by_text("this PCA map keeps")).to_be_visible()
+    # A link to the former tab of maps.
+    expect(page.locator(".panes .key")).to_contain_text("PCA of both neighbourhoods")
     assert own_faults(watch) == []
     assert not watch.foreign_requests
     assert not watch.page_errors
     assert "Traceback" not in fresh_server.printed()
 
 
-def test_a_click_on_the_map_selects_the_word_on_every_page(app_url: str, new_page: NewPage) -> None:
+def test_an_example_is_one_choice_and_stays_on_every_page(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page()
-    open_pair(page, f"{app_url}/words?more=Map&projection=PCA&click=Second+word&{FEW}")
+    open_pair(page, f"{app_url}/words?{FEW}")
     assert words(page) == ["monday", "garage"]
-    page.mouse.click(*page.evaluate(_PLACE, "truck"))
-    expect(page.locator(".panes .middle").nth(1)).not_to_have_text("garage", timeout=30_000)
+    page.get_by_role("combobox", name="Example").click()
+    page.get_by_role("option", name="june and insulin, madlib at 16").click()
+    caption = page.locator(".panes .caption")
+    said = "madlib, ε = 16: “insulin” stands alone, guessed in 76 of 100 outputs"
+    expect(caption).to_contain_text(said, timeout=30_000)
     wait_idle(page)
-    first, second = words(page)
-    assert first == "monday"
-    assert query(page)["other"] == [second]
-    # The figure is another one now, and the choice is still there.
-    expect(page.get_by_text("In the vectors the 10 nearest words")).to_contain_text(second)
+    given = query(page)
+    assert (given["word"], given["other"]) == (["june"], ["insulin"])
+    assert (given["outputs_of"], given["eps_metric"]) == (["madlib"], ["16"])
     page.get_by_role("link", name="Rewrite").click()
     wait_idle(page)
     page.get_by_role("link", name="Words").click()
-    expect(page.locator(".panes .middle").nth(1)).to_have_text(second, timeout=30_000)
+    expect(caption).to_contain_text(said, timeout=30_000)
+    assert not watch.page_errors
+
+
+def test_it_opens_from_the_menu_where_most_is_seen(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page()
+    open_page(page, app_url)
+    wait_idle(page)
+    page.get_by_role("link", name="Words").click()
+    expect(page.locator(".panes .caption")).to_have_text(
+        "madlib, ε = 14: “umbrella” stands alone, guessed in 57 of 100 outputs; “june”, in a "
+        "crowd, in 24.",
+        timeout=60_000,
+    )
     assert not watch.page_errors
 
 
@@ -112,27 +114,33 @@ def test_a_word_of_the_text_is_the_word_here_and_not_in_the_link(
     assert not watch.page_errors
 
 
-def test_a_slider_step_by_keyboard_moves_the_mass_and_keeps_the_points(
+def test_a_slider_step_by_keyboard_moves_the_discs_and_the_address(
     app_url: str, new_page: NewPage
 ) -> None:
     page, _ = new_page()
-    open_pair(page, f"{app_url}/words?eps_metric=4&more=Map&{FEW}")
-    drawn = """() => {
-      const data = document.querySelector('.st-key-figure_map .js-plotly-plot').data;
-      const mass = data.filter(t => t.marker.sizemode === 'area');
-      const rest = data.filter(t => t.marker.sizemode !== 'area');
-      return [JSON.stringify(mass), JSON.stringify(rest)];
-    }"""
-    mass, points = page.evaluate(drawn)
+    open_pair(page, f"{app_url}/words?eps_metric=4&{FEW}")
     page.get_by_role("slider", name="Metric privacy: ε per distance").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".panes .caption")).to_contain_text("tem, ε = 3.5: ", timeout=30_000)
     # The server hears of it when the hand is off.
     expect(page).to_have_url(re.compile(r"eps_metric=3\.5(&|$)"))
-    wait_idle(page)
-    now_mass, now_points = page.evaluate(drawn)
-    assert now_points == points
-    assert now_mass != mass
+
+
+@pytest.mark.parametrize("kind", ["UMAP", "densMAP"])
+def test_an_old_link_to_a_map_leads_to_the_panes(
+    app_url: str, new_page: NewPage, kind: str
+) -> None:
+    page, watch = new_page()
+    drawn = "" if kind == "densMAP" else f"&projection={kind}"
+    open_pair(page, f"{app_url}/words?more=Map{drawn}&{FEW}")
+    expect(page.get_by_role("radio", name=kind, exact=True)).to_be_checked()
+    expect(page.locator(".panes .key")).to_contain_text(f"{kind} of both neighbourhoods")
+    assert query(page)["drawn_as"] == [kind]
+    assert "more" not in query(page)
+    assert words(page) == ["monday", "garage"]
+    page.get_by_role("radio", name="True distances").click()
+    expect(page.locator(".panes .key")).to_contain_text("Rings are true distances")
+    assert not watch.page_errors
 
 
 def test_an_open_drawer_follows_the_dial_beside_a_view_that_does_not(
@@ -158,8 +166,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)
-    page.get_by_role("tab", name="Map", exact=True).click()
-    page.get_by_role("radio", name="Whole vocabulary").click()
+    page.get_by_role("tab", name="Whole vocabulary").click()
     expect(page.get_by_text("this densMAP map keeps")).to_be_visible(timeout=30_000)
     find = page.get_by_role("textbox", name="First word")
     find.fill("hospit")
@@ -172,7 +179,9 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scope", ["&more=Curves", "&more=Map&scope=Whole+vocabulary"])
+@pytest.mark.parametrize(
+    "scope", ["&more=Curves", "&more=Map&scope=Whole+vocabulary", "&drawn_as=UMAP"]
+)
 def test_a_phone_has_no_sideways_scrolling(app_url: str, new_page: NewPage, scope: str) -> None:
     page, _ = new_page(**PHONE)
     open_pair(page, f"{app_url}/words?{FEW}{scope}")

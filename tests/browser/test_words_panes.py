@@ -149,6 +149,33 @@ def test_no_name_lies_on_another(
             assert all(left >= 0 and right <= width for _, left, _, right, _ in pane["names"])
 
 
+@pytest.mark.parametrize("kind", ["UMAP", "densMAP"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (390, 844)])
+def test_on_a_map_fifteen_neighbours_are_named(
+    app_url: str, new_page: NewPage, kind: str, width: int, height: int
+) -> None:
+    page, watch = new_page(viewport={"width": width, "height": height})
+    pair = "word=june&other=umbrella&outputs_of=madlib&eps_metric=14"
+    open_panes(page, f"{app_url}/words?{pair}&drawn_as={kind}&{FEW}")
+    view = seen(page)
+    for pane in view["panes"]:
+        assert overlapping(pane["names"]) == []
+        assert len(pane["names"]) == 16  # and the word itself
+        assert all(left >= 0 and right <= width for _, left, _, right, _ in pane["names"])
+    kept = page.locator(".long").filter(has_text="of neighbours").all_text_contents()
+    assert [re.fullmatch(r"keeps \d+% of neighbours", text) is not None for text in kept] == [1, 1]
+    assert stays(page) == [24, 57]
+    # One scale: the same disc for the same share, and places that no ε moves.
+    areas = [pane["areas"][0] for pane in view["panes"]]
+    assert areas[0] / areas[1] == pytest.approx(0.238 / 0.570, abs=0.005)
+    turn(page, view["step"] + 2)
+    after = seen(page)
+    assert [pane["places"] for pane in after["panes"]] == [p["places"] for p in view["panes"]]
+    page.get_by_role("button", name="A hundred").click()
+    expect(page.locator(".panes [role=status]")).to_contain_text("Of 100 draws each: june stayed ")
+    assert not watch.page_errors
+
+
 def test_the_first_screen_is_the_picture(app_url: str, new_page: NewPage) -> None:
     for size, most in (((1440, 900), 300), ((390, 844), 420)):
         page, _ = new_page(viewport={"width": size[0], "height": size[1]})
@@ -290,7 +317,9 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     mechanism = create("tem", words)
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
-    data = pane_data(bench, mechanism, group, steps) | {"step": 20} | for_component(PANES)
+    data = (
+        pane_data(bench, mechanism, group, steps) | {"step": 20, "map": None} | for_component(PANES)
+    )
     pages = ROOT_FOLDER / "pages"
     shared = ("shared/spoken.js", "shared/outwards.js")
     parts = (*shared, "words/pane.js", "words/play.js", "words/panes.js")

@@ -61,7 +61,8 @@ def test_the_bundled_maps_are_listed_and_there_may_be_none(
     rows = result(capsys, "map", "list")["maps"]
     assert all(row["bundled"] for row in rows)
     assert [row["projection"] for row in rows if not row["centres"]] == list(Projection)
-    assert [set(row["centres"]) for row in rows if row["centres"]] == [set(fit.DEFAULT_PAIR)] * 2
+    pairs = [set(row["centres"]) for row in rows if row["centres"]]
+    assert pairs == [set(pair) for pair in fit.BUNDLED_PAIRS] * 2
     assert result(capsys, "map", "list", "--lexicon", vectors)["maps"] == []
     code, _, err = run(capsys, "map", "list", "--lexicon", vectors)
     assert code == 2

@@ -243,7 +243,10 @@ def density_kept(true: FloatArray, shown: FloatArray) -> float:
 
 DEFAULT_PAIR = ("monday", "garage")
 """An everyday word of a dense region of the bundled lexicon (nearest word at 2.42) and one of a
-sparse region (5.78): the maps of their neighbourhoods come with the laboratory."""
+sparse region (5.78)."""
+
+BUNDLED_PAIRS = (DEFAULT_PAIR, ("june", "umbrella"), ("june", "insulin"))
+"""Pairs of words whose maps come with the laboratory: the examples of the page Words."""
 
 DEFAULT_NEIGHBOURS = 60
 """Nearest words of each centre on the bundled maps."""

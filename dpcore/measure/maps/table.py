@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcore.arrays import IntArray
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.neighbours import rank
@@ -75,6 +76,68 @@ def point_table(
     place = np.searchsorted(shown.words, words)
     columns = _places(lexicon, shown, place) | {"role": roles, "kept": shown.kept[place]}
     return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Inset:
+    """Surroundings of one word on a map, as seen from it; arrays are read-only.
+
+    Places are distances from the word, in units of the map, and angles counterclockwise from the
+    right, in radians.
+
+    Attributes:
+        near: places of its nearest words, in their order, shape (k, 2).
+        others: places of all other mapped words inside the reach, shape (m, 2).
+        kept: share of the nearest words that the map keeps (`Map.kept`), mean over the word and its
+            nearest ones.
+    """
+
+    near: FloatArray
+    others: FloatArray
+    kept: float
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.near, self.others):
+            array.setflags(write=False)
+
+
+NAMED = 15
+"""Number of nearest words that are named in an inset."""
+
+_INSIDE, _MARGIN = 0.6, 1.6
+"""Share of the named words that an inset must hold, and the room around them: a second clump far
+off sets no scale."""
+
+
+def insets(
+    shown: Map, centres: Sequence[int], neighbours: Sequence[IntArray]
+) -> tuple[float, list[Inset]]:
+    """Cut the surroundings of words out of a map, in one scale.
+
+    Args:
+        shown: a map of all these words.
+        centres: the words in the middle.
+        neighbours: nearest words of each, nearest first, at least one.
+
+    Returns:
+        The reach of every inset, in units of the map, and the insets. A neighbour may lie beyond.
+    """
+    polar, rows = [], []
+    for word, near in zip(centres, neighbours, strict=True):
+        places = np.searchsorted(shown.words, np.concatenate(([word], near)))
+        offsets = shown.points.astype(np.float64) - shown.points[places[0]]
+        angles = np.arctan2(offsets[:, 1], offsets[:, 0])
+        polar.append(np.stack((np.hypot(offsets[:, 0], offsets[:, 1]), angles), axis=1))
+        rows.append(places)
+    far = [each[places[1:], 0] for each, places in zip(polar, rows, strict=True)]
+    reach = _MARGIN * max(float(np.quantile(each[:NAMED], _INSIDE)) for each in far) or 1.0
+    cut = []
+    for each, places in zip(polar, rows, strict=True):
+        rest = np.delete(each, places, axis=0)
+        kept = float(shown.kept[places].mean(dtype=np.float64))
+        cut.append(Inset(each[places[1:]], rest[rest[:, 0] < reach], kept))
+    return reach, cut
 
 
 def mass_table(

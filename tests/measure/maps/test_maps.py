@@ -1,5 +1,6 @@
 """Maps: which words they show and where, against plain calculations."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from dpcore.errors import MapMissingError, ParameterError
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.neighbours import rank
 from dpcore.measure.density import neighbourhood, ordinary_words
 from dpcore.measure.maps import fit
 from dpcore.measure.maps.fit import (
@@ -22,7 +24,7 @@ from dpcore.measure.maps.fit import (
     without_itself,
 )
 from dpcore.measure.maps.store import LEAST, Projection
-from dpcore.measure.maps.table import point_table
+from dpcore.measure.maps.table import NAMED, insets, point_table
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
@@ -229,8 +231,8 @@ def test_the_default_pair_is_a_dense_and_a_sparse_everyday_word() -> None:
 
 def test_the_bundled_maps_belong_to_the_bundled_lexicon(cache: Path) -> None:
     lexicon = catalogue.load()
-    centres = lexicon.indices(fit.DEFAULT_PAIR).tolist()
-    for projection in Projection:
+    for projection, names in itertools.product(Projection, fit.BUNDLED_PAIRS):
+        centres = lexicon.indices(names).tolist()
         whole = fit.vocabulary_map(lexicon, projection)
         assert len(whole) == len(lexicon)
         assert np.isfinite(whole.points).all()
@@ -305,3 +307,30 @@ def test_density_kept_is_a_rank_correlation(rng: MakeRng) -> None:
     ranks = [np.argsort(np.argsort(side.mean(axis=1))) for side in (true, shown)]
     assert density_kept(true, shown) == pytest.approx(np.corrcoef(ranks)[0, 1])
     assert np.isnan(density_kept(true, np.ones((40, 3))))
+
+
+def test_insets_have_one_scale_and_are_seen_from_their_word() -> None:
+    lexicon = catalogue.load()
+    shown = fit.local_map(lexicon, lexicon.indices(("june", "umbrella")).tolist(), 60, "umap")
+    near = [
+        ranking.order[ranking.order != word][:24]
+        for word, ranking in zip(
+            shown.centres, rank(lexicon.vectors, lexicon.vectors[list(shown.centres)]), strict=True
+        )
+    ]
+    reach, cut = insets(shown, shown.centres, near)
+    inside = []
+    for word, words, inset in zip(shown.centres, near, cut, strict=True):
+        middle = shown.points[shown.place(word)].astype(np.float64)
+        places = [shown.place(each) for each in words.tolist()]
+        far, angle = inset.near.T
+        drawn = middle + far[:, None] * np.stack((np.cos(angle), np.sin(angle)), axis=1)
+        assert drawn == pytest.approx(shown.points[places], abs=1e-5)
+        assert (inset.others[:, 0] < reach).all()
+        assert len(inset.others) <= len(shown) - 25
+        kept = shown.kept[[shown.place(word), *places]].mean()
+        assert inset.kept == pytest.approx(float(kept), abs=1e-6)
+        inside.append(float((far[:NAMED] < reach).mean()))
+    # One clump far off (the years near june) sets no scale.
+    assert all(0.6 <= share <= 1 for share in inside)
+    assert min(inside) < 1

@@ -143,7 +143,7 @@ def test_the_files_that_come_with_the_laboratory_are_those_of_the_manifest() -> 
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.npz")
     }
     assert there == named
-    assert len(named) == 5
+    assert len(named) == 3 + 2 * len(fit.BUNDLED_PAIRS)
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
     for entry in manifest["maps"].values():
         with np.load(folder / entry["file"], allow_pickle=False) as file:

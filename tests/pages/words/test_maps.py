@@ -12,7 +12,8 @@ from dpcore.lexicon import catalogue
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
 from pages.shared import session
-from tests.pages.app import figures, shown_text
+from pages.words.maps import WHOLE
+from tests.pages.app import component, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table
 
 
@@ -36,8 +37,8 @@ def test_a_map_that_is_not_built_is_offered_and_pca_stands_in(
         return job
 
     monkeypatch.setattr(map_jobs, "start", start)
-    test = opened(word="doctor", other_word="violin", more="Map", **FEW)
-    assert "PCA of" in shown_text(test)
+    test = opened(word="doctor", other_word="violin", drawn_as="densMAP", **FEW)
+    assert component(test, "panes")["map"]["name"] == "PCA"
     test.button(key="build_map").click().run()
     assert not test.exception
     assert [(str(a[1]), a[2]) for a in asked] == [
@@ -61,7 +62,8 @@ def test_dense_and_sparse_words_are_listed(opened: Callable[..., AppTest]) -> No
 def test_how_to_misread_the_map_is_told_in_numbers(opened: Callable[..., AppTest]) -> None:
     test = opened(more="How to misread the map", **FEW)
     kept = next(d.value for d in test.dataframe if "map" in d.value.columns)
-    assert kept["map"].tolist() == ["densMAP", "UMAP", "PCA"]
+    assert kept["map"].tolist() == ["densMAP", "UMAP", "PCA"] * 2
+    assert kept["words"].tolist() == [122] * 3 + [25_000] * 3
     assert any("Gaps are not distances" in element.value for element in test.markdown)
 
 
@@ -79,9 +81,12 @@ def test_a_tiny_lexicon_has_numbers_and_a_clear_sentence_for_its_map(
         assert shown(test) == ("w0", "w1")
         assert [len(pane["near"]) for pane in panes(test)["panes"]] == [count - 1] * 2
         assert table(test)["word"].tolist() == ["w0", "w1"]
-        test = opened(more="Map", **FEW)
+        test = opened(drawn_as="UMAP", **FEW)
         assert [e.value for e in test.error] == ["There is no such map."]
         assert "too few" in shown_text(test) or "at least" in shown_text(test)
-        assert len(figures(test)) == (0 if count == 2 else 1)  # PCA of three words or more
+        # PCA of three words or more.
+        assert (component(test, "panes")["map"] is None) == (count == 2)
+        test = opened(more=WHOLE, **FEW)
+        assert [e.value for e in test.error] == ["There is no such map."]
     finally:
         session.catalogued.clear()

@@ -1,6 +1,5 @@
 """A step of a slider of the page Words: what runs, and that nothing stale is left."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,17 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.dial import GROUPS, admissible_grid
 from pages.words import board
-from tests.pages.app import dials, figures, shown_text, turn, watched
+from tests.pages.app import component, dials, shown_text, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions
 
 FRAGMENTS = ("pair_views",)
-
-
-def _map(figure: dict[str, Any]) -> tuple[str, str]:
-    """Return the parts of a map that do not depend on ε, and those that do."""
-    traces = figure["data"]
-    moving = [t for t in traces if t.get("marker", {}).get("sizemode") == "area"]
-    return json.dumps([t for t in traces if t not in moving]), json.dumps(moving)
 
 
 def test_a_step_of_the_slider_measures_nothing_and_sends_no_panes(
@@ -43,14 +35,12 @@ def test_a_step_of_the_slider_measures_nothing_and_sends_no_panes(
 def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
     opened: Callable[..., AppTest],
 ) -> None:
-    test = opened(more="Map", **FEW)
-    points, mass = _map(figures(test)[0])
+    test = opened(more="Whole vocabulary", **FEW)
+    before = component(test, "vocabulary")
     turn(test, GROUPS[0], 2.0, *FRAGMENTS)
-    (drawn,) = figures(test)
+    after = component(test, "vocabulary")
     assert "at ε = 2: " in shown_text(test)
-    now_points, now_mass = _map(drawn)
-    assert now_points == points
-    assert now_mass != mass
+    assert {name for name in after if after[name] != before[name]} == {"mass", "alt"}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +62,7 @@ def test_a_view_runs_that_shows_numbers_at_epsilon_and_so_does_an_open_drawer(
     "state",
     [
         {},
-        {"more": "Map", "curve_log": [], "projection": "PCA", "scope": "Whole vocabulary"},
+        {"more": "Whole vocabulary", "curve_log": [], "projection": "PCA"},
         {"more": "Facts", "taking": True},
         {"more": "True distances", "outputs_of": "madlib", "table_distances": True},
     ],
@@ -94,13 +84,13 @@ def test_a_run_of_the_whole_page_stays_one_if_a_slider_has_moved_too(
     opened: Callable[..., AppTest],
 ) -> None:
     """Several quick changes arrive together: a fragment alone would lose the others."""
-    state = {"more": "Map", **FEW}
+    state = {"more": "Whole vocabulary", **FEW}
     test = opened(**state)
     test.session_state["eps_metric"] = 2.0
     test.query_params["eps_metric"] = "2"
-    test.session_state["scope"] = "Whole vocabulary"
+    test.session_state["projection"] = "PCA"
     _, after = watched(test.run)
-    _, wanted = watched(lambda: opened(eps_metric=2.0, scope="Whole vocabulary", **state))
+    _, wanted = watched(lambda: opened(eps_metric=2.0, projection="PCA", **state))
     # A fresh visit measures first, which takes places of its own; the test writes no address.
     shown, wished = (
         {screen[1:] for screen in screens.values() if not screen[2].startswith(b"[(")}

@@ -22,7 +22,7 @@ from pages.words.vocabulary import Packet, maps_of, pack, word_facts
 from tests.pages.app import component, shown_text
 from tests.pages.words.reading import FEW
 
-WHOLE_MAP = FEW | {"more": "Map", "scope": WHOLE}
+WHOLE_MAP = FEW | {"more": WHOLE}
 MOST_BYTES = 420_000
 """Of the bundled lexicon: 25,000 points of three maps, classes and names."""
 
