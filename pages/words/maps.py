@@ -46,7 +46,7 @@ _READING = {
     ),
     Projection.PCA: later(
         "**How to read it:** no two words are nearer in the vectors than they look. But most words "
-        "that lie together here are strangers: nearness on this map says next to nothing."
+        "that lie together here are strangers: nearness on this map says almost nothing."
     ),
 }
 _JOB = "neighbouring_job"
@@ -191,9 +191,8 @@ def _offer(
     if only_in_memory(bench.pair.lexicon.fingerprint):
         inform(
             say(
-                "Of vectors of your own there is PCA alone: another map takes minutes, and "
-                "would have to be kept on disk. To have them all, add the vectors on your "
-                "machine, and build:"
+                "For your own vectors there is only PCA: other maps take minutes and would be kept "
+                "on disk. To get them all, add the vectors on your machine and build the maps:"
             )
         )
         show_line("python -m dpcore lexicon add FILE --name NAME")
@@ -274,7 +273,7 @@ def _watch(meanwhile: str) -> None:
         key="stop_map",
         icon=":material/stop_circle:",
         on_click=_drop,
-        help=say("Gives the map up; what was computed so far is not kept."),
+        help=say("Stops building; what was computed so far is lost."),
     )
 
 
@@ -286,8 +285,8 @@ def misreading(bench: PairBench) -> None:
             "dimensions into two. UMAP evens out how crowded places are, and errs in both "
             "directions for a single word; densMAP puts the crowding back, and often too much "
             "of it; PCA never shows two words farther apart than they are, but lets strangers "
-            "fall on top of each other. How near a word really is stands in the lists and in "
-            "the strip of true distances.",
+            "fall on top of each other. True distances are in the panes, in the lists and in the "
+            "strip.",
             dimension=bench.pair.lexicon.dimension,
         )
     )
@@ -320,8 +319,8 @@ def misreading(bench: PairBench) -> None:
         )
         note(
             say(
-                "A rank correlation of 1 would keep the order of crowded and lonely words, 0 "
-                "nothing of it. The last two columns compare the mean distance to the 10 "
+                "A rank correlation of 1 would keep the order of crowded and lonely words, 0 would "
+                "keep nothing of it. The last two columns compare the mean distance to the 10 "
                 "nearest words."
             )
         )

@@ -76,7 +76,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
             key="go_on_pair",
             icon=":material/play_circle:",
             on_click=_go_on,
-            help=say("Measures the ε that are missing."),
+            help=say("Measures the missing ε."),
         )
         return
     # All mechanisms advance together, so that a stop leaves part of each.
@@ -87,7 +87,7 @@ def measure(bench: PairBench, mechanisms: list[Mechanism]) -> None:
         icon=":material/stop_circle:",
         on_click=_stop,
         args=(bench,),
-        help=say("Keeps the ε that are measured."),
+        help=say("Keeps the results for the ε measured so far."),
     )
     for mechanism, step in timed(say("Measuring the two words"), waiting):
         bench.measure(mechanism, step)

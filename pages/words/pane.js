@@ -136,7 +136,8 @@ function makePane(state, index) {
     const spoken = filled(
       i ? words.away : words.itself, { word: name, distance: rounded(distance, 3) });
     option.setAttribute("aria-label", spoken);
-    pane.words.push({ name, distance, far, angle, side, disc, dot, text, leader, option, spoken, named: true });
+    pane.words.push({ name, distance, far, angle, side, disc, dot, text, leader, option, spoken, named: true,
+      tall: i ? 0 : 3 }); // the word in the middle has larger letters
   });
   pane.focus = shape("circle", "focus");
   pane.layers.play.before(pane.focus);
@@ -220,7 +221,7 @@ const SIDES = {
 function nameBox(word, side) {
   const [x, y, anchor] = SIDES[side](word);
   const left = anchor === "start" ? x : anchor === "end" ? x - word.width : x - word.width / 2;
-  return { x, y, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 11 - AIR, bottom: y + 4 + AIR };
+  return { x, y, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 11 - AIR - word.tall, bottom: y + 4 + AIR + word.tall };
 }
 
 // Boxes of a name away from its dot, the nearest and the most outward ones first: a map has clumps.
@@ -233,8 +234,8 @@ function awayFrom(pane, word) {
       const [x, y] = [word.x + far * Math.cos(angle), word.y + far * Math.sin(angle)];
       const anchor = Math.cos(angle) > 0.3 ? "start" : Math.cos(angle) < -0.3 ? "end" : "middle";
       const left = anchor === "start" ? x : anchor === "end" ? x - word.width : x - word.width / 2;
-      boxes.push({ x, y: y + 4, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 7 - AIR,
-        bottom: y + 8 + AIR, line: `M${word.x.toFixed(1)},${word.y.toFixed(1)}L${x.toFixed(1)},${y.toFixed(1)}` });
+      boxes.push({ x, y: y + 4, anchor, left: left - AIR, right: left + word.width + AIR, top: y - 7 - AIR - word.tall,
+        bottom: y + 8 + AIR + word.tall, line: `M${word.x.toFixed(1)},${word.y.toFixed(1)}L${x.toFixed(1)},${y.toFixed(1)}` });
     }
   }
   return boxes;

@@ -68,14 +68,13 @@ PANES = {
     "sheet": later("Area is probability; rings are true distances; direction has no meaning."),
     "how": later("How is this computed?"),
     "how stands": later(
-        "In the middle stands a word, around it its nearest words at their true distance in the "
-        "vectors, in one scale for both panes. The angles are arranged for reading and mean "
-        "nothing."
+        "A word in the middle, its nearest words around it at their true distance in the vectors, "
+        "in one scale for both panes. Directions are arranged for reading and have no meaning."
     ),
     "how guess": later(
-        "Guessed: by someone who takes the word that comes out for the word that went in. Who "
-        "knows more than that, such as how common words are, guesses at least as well on average. "
-        "A word stands alone if it is guessed in at least 10 more of 100 outputs than the other; "
+        "Guessed: by someone who takes the word that comes out for the word that went in. "
+        "Someone who knows more, such as how common words are, guesses at least as well on "
+        "average. A word stands alone if it is guessed in at least 10 more of 100 outputs than the other; "
         "its near words are those in its pane."
     ),
     "kept": later("keeps {share} of neighbours"),
@@ -88,18 +87,18 @@ PANES = {
         "hollow dot at the rim lies farther out."
     ),
     "how area": later(
-        "The area of a disc is the probability that the word comes out, in one scale; the dot "
-        "stays where that is too small to be seen. The arc at the rim is the share of all other "
-        "words."
+        "The area of a disc is the probability that the word comes out, in one scale for both "
+        "panes; a dot marks a word whose disc is too small to see. The arc at the rim is the share "
+        "of all other words."
     ),
     "how noise": later(
         "The dashed ring is the median length of the noise, where noise is added to the vectors; "
-        "an arrow at the rim stands for a ring outside. Noise acts in all dimensions at once: it "
-        "may be longer than every distance and still leave the word where it is."
+        "an arrow at the rim stands for a ring farther out. Noise acts in all dimensions at once: "
+        "it may be longer than every distance and still leave the word where it is."
     ),
     "how draws": later(
-        "Draws are real ones under a fixed seed, each followed through all ε; the arrow of a draw "
-        "points to the word that came out."
+        "Draws are real, made with a fixed seed, and each is followed through all ε; the arrow of "
+        "a draw points to the word that came out."
     ),
     "exact": later("Probabilities of {mechanism}: {detail}."),
     "estimated": later(
@@ -118,31 +117,32 @@ MAP = {
     "no webgl": later(
         "This browser offers no WebGL: the points are drawn without it, and may move less smoothly."
     ),
-    "too old": later("This browser cannot unpack the map: a newer version of it can."),
+    "too old": later("This browser is too old to unpack the map: use a newer version."),
     "tap": later(
-        "Tap a point or find a word: its truly nearest words appear here, and lines lead to them."
+        "Tap a point or find a word: its true nearest words are listed here, and lines lead to "
+        "them."
     ),
     "make first": later("Make it the first word"),
     "make second": later("Make it the second word"),
     "looking": later("Its nearest words are being looked up…"),
-    "nearest": later("Words truly nearest to {word}, with their distances"),
+    "nearest": later("True nearest words of {word}, with their distances"),
     "find": later("Find a word by its beginning"),
-    "offers": later("Words that begin so"),
-    "none": later("No word of this map holds that: try a shorter beginning."),
+    "offers": later("Words with this beginning"),
+    "none": later("No word on this map contains that: try a shorter beginning."),
     "map": later("map"),
-    "nearer": later("Come nearer"),
-    "farther": later("Go farther"),
+    "nearer": later("Zoom in"),
+    "farther": later("Zoom out"),
     "whole": later("Whole map"),
-    "waiting": later("The words are on their way…"),
+    "waiting": later("Loading the words…"),
     "focus": later("The word in focus"),
-    "file": later("What is in sight as {form}"),
-    "legend": later("Mean distance to the {count} truly nearest words:"),
+    "file": later("Save this view as {form}"),
+    "legend": later("Mean distance to the {count} nearest words:"),
     "crowded": later("crowded, up to {distance}"),
     "to": later("to {distance}"),
     "alone": later("to {distance}, alone"),
     "pair": later("{word} and its nearest"),
     "keys": later(
-        "{alt} Arrow keys move the map, plus and minus zoom, 0 shows the whole, Enter looks at "
+        "{alt} Arrow keys move the map, plus and minus zoom, 0 shows the whole map, Enter selects "
         "the word in the middle."
     ),
 }

@@ -76,9 +76,9 @@ def extremes_view(scene: WordsScene) -> None:
         return
     note(
         say(
-            "Among the ordinary words: alphabetic, of the {count:,} most frequent. Hubness: of "
-            "how many words it is among the nearest {k}. Stratum: in which third of the "
-            "vocabulary it is by the distance to its nearest word.",
+            "Ordinary words only: alphabetic, among the {count:,} most frequent. Hubness: the "
+            "number of words that have it among their nearest {k}. Stratum: its third of the "
+            "vocabulary by the distance to the nearest word.",
             count=min(len(words), 10_000),
             k=density.k,
         )
@@ -182,12 +182,12 @@ _COLUMNS = {
     "attack_nearest": (
         later("attacker: nearest"),
         112,
-        later("How often an attacker is right who must tell the word from its nearest neighbour."),
+        later("How often an attacker can tell the word from its nearest neighbour."),
     ),
     "attack": (
         later("attacker: the two"),
         112,
-        later("How often an attacker is right who must tell the first word from the second."),
+        later("How often an attacker can tell the first word from the second."),
     ),
     "distance": (
         later("distance"),
@@ -209,8 +209,8 @@ _COLUMNS = {
         later("nearest: at most"),
         100,
         later(
-            "The largest success against the nearest word that the promise of the mechanism "
-            "allows; “refuted” where the promise does not hold."
+            "The largest success against the nearest word that the mechanism’s guarantee allows; "
+            "“refuted” where the guarantee does not hold."
         ),
     ),
     "bound": (later("the two: at most"), 100, later("The same between the two words.")),

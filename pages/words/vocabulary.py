@@ -243,7 +243,7 @@ def word_facts(
         "facts": [
             first,
             say(
-                "Of its {count} truly nearest words, so many are nearest on the map: {kept}.",
+                "Of its {count} nearest words, the maps keep among the nearest: {kept}.",
                 count=compared,
                 kept=", ".join(kept),
             ),

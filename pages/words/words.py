@@ -76,8 +76,8 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
                 max_chars=80,
                 help=say(
                     "Type another word or its beginning, then Enter. Capital letters do not "
-                    "matter. A word that the vocabulary holds is taken at once; the words that "
-                    "hold what you typed are offered below."
+                    "matter. A word of the vocabulary is taken at once; words that contain what "
+                    "you typed are listed below."
                 ),
             )
             _matches(words, slot)
@@ -112,7 +112,7 @@ def _matches(words: Lexicon, slot: str) -> None:
             placeholder=say("{count} found: choose one", count=len(matches)),
             on_change=partial(_take_match, slot),
             help=say(
-                "The word itself, then words that begin with it, then words that hold it; the "
+                "The word itself, then words that begin with it, then words that contain it; the "
                 "most frequent first."
             ),
         )
@@ -160,8 +160,8 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
             width=240,
             placeholder=numeral(f"{max(bench.pair.gaps):.3g}"),
             help=say(
-                "A distance, in the unit of the vectors. Empty: the distance at which the "
-                "lonelier of the two words finds its first neighbour."
+                "A distance, in the unit of the vectors. Empty: the distance at which both words "
+                "have a neighbour."
             ),
         )
         exchange_button(names)
@@ -177,7 +177,7 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
         note(
             say(
                 "Hubness and stratum compare a word with all others: open *Dense and sparse "
-                "words* below to have that computed."
+                "words* below to compute them."
             )
         )
 
@@ -193,7 +193,7 @@ def neighbour_lists(bench: PairBench) -> None:
             alt=say("The nearest words of “{name}” with their true distances", name=name),
             label=name,
         )
-    note(say("True distances; a click makes that word the first or the second."))
+    note(say("True distances. A click on a word makes it the first or the second word."))
 
 
 def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str) -> None:

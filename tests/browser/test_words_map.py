@@ -94,7 +94,7 @@ def names(page: Page) -> list[list[Any]]:
 
 def nearer(page: Page, times: int) -> None:
     for _ in range(times):
-        page.get_by_role("button", name="Come nearer").click()
+        page.get_by_role("button", name="Zoom in").click()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_word_is_found_by_its_beginning_without_the_server(
     told.locator(".near button").first.click()
     expect(told.locator("strong")).to_have_text(near[0])
     field.fill("qqzzyyxx")
-    expect(page.get_by_text("No word of this map holds that")).to_be_visible()
+    expect(page.get_by_text("No word on this map contains that")).to_be_visible()
     assert not watch.page_errors
 
 
@@ -368,13 +368,13 @@ def test_what_is_in_sight_is_saved_as_lines(app_url: str, new_page: NewPage) -> 
     open_map(page, app_url)
     find(page, "violin")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="What is in sight as SVG").click()
+        page.get_by_role("button", name="Save this view as SVG").click()
     text = waiting.value.path().read_text(encoding="utf-8")
     assert text.startswith("<svg")
     assert ">violin</text>" in text
     assert text.count("h0") > 50
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="What is in sight as PNG").click()
+        page.get_by_role("button", name="Save this view as PNG").click()
     picture = waiting.value.path().read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert int.from_bytes(picture[16:20], "big") > 1_000  # its width

@@ -164,6 +164,7 @@ def test_on_a_map_fifteen_neighbours_are_named(
         assert all(left >= 0 and right <= width for _, left, _, right, _ in pane["names"])
     kept = page.locator(".long").filter(has_text="of neighbours").all_text_contents()
     assert [re.fullmatch(r"keeps \d+% of neighbours", text) is not None for text in kept] == [1, 1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert stays(page) == [24, 57]
     # One scale: the same disc for the same share, and places that no ε moves.
     areas = [pane["areas"][0] for pane in view["panes"]]
@@ -317,9 +318,8 @@ def test_words_are_never_markup(new_page: NewPage) -> None:
     mechanism = create("tem", words)
     group = group_of(mechanism.meaning)
     steps = admissible_grid(group, [mechanism])
-    data = (
-        pane_data(bench, mechanism, group, steps) | {"step": 20, "map": None} | for_component(PANES)
-    )
+    data = pane_data(bench, mechanism, group, steps) | {"step": 20, "map": None}
+    data |= for_component(PANES)
     pages = ROOT_FOLDER / "pages"
     shared = ("shared/spoken.js", "shared/outwards.js")
     parts = (*shared, "words/pane.js", "words/play.js", "words/panes.js")

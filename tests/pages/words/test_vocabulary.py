@@ -149,7 +149,7 @@ def test_vectors_of_ones_own_have_pca_and_nothing_is_written(
     assert parts["names"] == list(mine.words)
     assert "All points have one colour" in shown_text(test)
     test = opened(own_vectors=own, lexicon=own_vectors.NAME, **WHOLE_MAP)
-    assert "Of vectors of your own there is PCA alone" in shown_text(test)
+    assert "For your own vectors there is only PCA" in shown_text(test)
     assert not any(button.key == "build_map" for button in test.button)
     assert component(test, "vocabulary")["map"] == "pca"
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
