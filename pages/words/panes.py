@@ -74,8 +74,8 @@ PANES = {
     "how guess": later(
         "Guessed: by someone who takes the word that comes out for the word that went in. "
         "Someone who knows more, such as how common words are, guesses at least as well on "
-        "average. A word stands alone if it is guessed in at least 10 more of 100 outputs than the other; "
-        "its near words are those in its pane."
+        "average. A word stands alone if it is guessed in at least 10 more of 100 outputs than "
+        "the other; its near words are those in its pane."
     ),
     "kept": later("keeps {share} of neighbours"),
     "map key": later("10 of 100: area is probability. {name} of both neighbourhoods, one scale."),
