@@ -134,6 +134,7 @@ MAP = {
     "farther": later("Zoom out"),
     "whole": later("Whole map"),
     "waiting": later("Loading the words…"),
+    "parked": later("{count} words that lie beyond the frame are drawn at its edge."),
     "focus": later("The word in focus"),
     "file": later("Save this view as {form}"),
     "legend": later("Mean distance to the {count} nearest words:"),

@@ -542,7 +542,6 @@ function makePainter(state, webgl) {
   state.painter = webgl ? webglPainter(state.under, state.pack) : canvasPainter(state.under, state.pack);
   if (!state.painter) return makePainter(state, false);
   state.under.addEventListener("webglcontextlost", () => makePainter(state, false));
-  state.remark.textContent = state.painter.kind === "webgl" ? "" : words["no webgl"];
   state.root.dataset.painter = state.painter.kind;
   state.width = 0;
   sizeUp(state);
@@ -604,6 +603,11 @@ function show(state) {
   state.shown = true;
   tell(state);
   state.root.dataset.map = data.map;
+  const parked = pack.head.parked[data.map];
+  state.remark.textContent = [
+    parked && filled(words.parked, { count: written(parked) }),
+    state.painter.kind !== "webgl" && words["no webgl"],
+  ].filter(Boolean).join(" ");
   request(state);
 }
 

@@ -24,6 +24,7 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity, neighbourhood
 from dpcore.measure.maps.store import Map, Projection
+from dpcore.measure.maps.table import framed
 from dpcore.plots.maps.panes import CLASSES, COLOURS, DARK, LIGHT, MARKERS
 from pages.shared import link
 from pages.shared.language import ENGLISH, for_component, language, say
@@ -89,9 +90,10 @@ def pack(
     """
     # Maps may have been built of different numbers of words: names are sent for the shared ones.
     count = min(len(shown) for shown in maps.values())
-    parts = []
-    for shown in maps.values():
-        steps = np.rint(shown.points[:count] / np.float64(shown.parameters["step"]))
+    parts, parked = [], {}
+    for projection, shown in maps.items():
+        points, parked[str(projection)] = framed(shown)
+        steps = np.rint(points[:count] / np.float64(shown.parameters["step"]))
         parts.append(steps.astype("<i2").tobytes())
     bounds = None
     if density is not None and len(words) >= CLASSES:
@@ -106,6 +108,7 @@ def pack(
         "name": name,
         "words": count,
         "maps": [str(projection) for projection in maps],
+        "parked": parked,
         "bounds": bounds,
         "near": None if density is None else density.k,
         "colours": {"light": LIGHT, "dark": DARK},

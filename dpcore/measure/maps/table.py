@@ -12,7 +12,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import distances
 from dpcore.lexicon.neighbours import rank
-from dpcore.measure.maps.store import Map
+from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.pair import MapMass
 
 if TYPE_CHECKING:
@@ -138,6 +138,48 @@ def insets(
         kept = float(shown.kept[places].mean(dtype=np.float64))
         cut.append(Inset(each[places[1:]], rest[rest[:, 0] < reach], kept))
     return reach, cut
+
+
+_FRAME = 0.002
+"""Share of the points beyond each side of a map's frame."""
+
+_ISLAND, _EDGE = 0.03, 0.02
+"""Gap between two islands, and room at the frame's edge, in shares of the frame's longer side."""
+
+
+def framed(shown: Map) -> tuple[FloatArray, int]:
+    """Return the points of a map within a frame that a few far-off islands do not set.
+
+    On each axis the frame holds all but 0.2 % of the points at either end. Islands beyond it are
+    moved to its edge, each as a whole: gaps between islands of UMAP and densMAP have no meaning.
+    PCA, whose distances have one, stays as it is.
+
+    Args:
+        shown: the map.
+
+    Returns:
+        Points of shape (m, 2), the middle of the frame at 0, and the number of moved ones.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    points = shown.points.astype(np.float64)
+    if shown.projection is Projection.PCA:
+        return points, 0
+    low, high = np.quantile(points, (_FRAME, 1 - _FRAME), axis=0)
+    side = float((high - low).max())
+    low, high = low - _EDGE * side, high + _EDGE * side
+    far = np.flatnonzero(((points < low) | (points > high)).any(axis=1))
+    if far.size:
+        near = cKDTree(points[far]).query_pairs(_ISLAND * side, output_type="ndarray")
+        links = coo_array((np.ones(len(near)), tuple(near.T)), shape=(far.size, far.size))
+        count, islands = connected_components(links, directed=False)
+        for island in range(count):
+            rows = far[islands == island]
+            least, most = points[rows].min(axis=0), points[rows].max(axis=0)
+            points[rows] += np.maximum(low - least, 0) + np.minimum(high - most, 0)
+    return points - (low + high) / 2, int(far.size)
 
 
 def mass_table(

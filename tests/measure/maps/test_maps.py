@@ -24,7 +24,7 @@ from dpcore.measure.maps.fit import (
     without_itself,
 )
 from dpcore.measure.maps.store import LEAST, Projection
-from dpcore.measure.maps.table import NAMED, insets, point_table
+from dpcore.measure.maps.table import NAMED, framed, insets, point_table
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
@@ -334,3 +334,25 @@ def test_insets_have_one_scale_and_are_seen_from_their_word() -> None:
     # One clump far off (the years near june) sets no scale.
     assert all(0.6 <= share <= 1 for share in inside)
     assert min(inside) < 1
+
+
+@pytest.mark.parametrize("projection", ["umap", "densmap", "pca"])
+def test_far_islands_are_at_the_edge_of_a_frame_that_they_do_not_set(projection: str) -> None:
+    shown = fit.vocabulary_map(catalogue.load(), projection)
+    points, parked = framed(shown)
+    if projection == "pca":  # its distances have a meaning
+        assert parked == 0
+        assert np.array_equal(points, shown.points.astype(np.float64))
+        return
+    assert 0 < parked <= 8 * 0.002 * len(shown)
+    moved = points - shown.points.astype(np.float64)
+    most, counts = np.unique(moved.round(9), axis=0, return_counts=True)
+    assert counts.max() >= len(shown) - parked  # all others keep their places to each other
+    offset = most[counts.argmax()]
+    assert (np.abs(points) <= np.abs(points).max(axis=0) + 1e-9).all()
+    # The frame is that of the many: no larger than 4 % around all but 0.2 % at each end.
+    low, high = np.quantile(shown.points.astype(np.float64) + offset, (0.002, 0.998), axis=0)
+    side = (high - low).max()
+    assert (np.ptp(points, axis=0) <= (high - low) + 0.05 * side).all()
+    inside = np.abs(points[np.abs(moved - offset).max(axis=1) > 1e-6])
+    assert (inside <= (high - low) / 2 + 0.021 * side).all()

@@ -15,6 +15,7 @@ from dpcore.lexicon.neighbours import rank
 from dpcore.measure.density import bundled_density
 from dpcore.measure.maps.fit import vocabulary_map
 from dpcore.measure.maps.store import Projection
+from dpcore.measure.maps.table import framed
 from pages.shared import own_vectors
 from pages.words import vocabulary
 from pages.words.maps import WHOLE
@@ -66,9 +67,10 @@ def test_a_packet_holds_every_point_class_and_name(default: Lexicon) -> None:
     assert parts["names"] == list(default.words)
     for projection in Projection:
         shown = vocabulary_map(default, projection)
-        assert np.array_equal(
-            (parts[str(projection)] * shown.parameters["step"]).astype(np.float32), shown.points
-        )
+        points, parked = framed(shown)
+        step = shown.parameters["step"]
+        assert parts[str(projection)] * step == pytest.approx(points, abs=0.51 * step)
+        assert head["parked"][str(projection)] == parked
     sizes = np.bincount(parts["classes"])
     assert sizes.tolist() == [5_000] * 5
     for place, bound in enumerate(head["bounds"]):
