@@ -95,7 +95,7 @@ PRIVATIZE = (
 
 VIEWS = {
     "rewrite": ("view=word", "view=100+draws", "view=protection"),
-    "words": ("more=Map",),
+    "words": ("drawn_as=densMAP", "more=Whole+vocabulary"),
 }
 """Of pages by their titles: views beside the first."""
 
