@@ -191,7 +191,8 @@ def test_the_link_holds_the_text_only_if_asked(opened: Callable[..., AppTest]) -
     test = opened(taking=True, text="my own words & more")
     assert "own+words" not in test.code[0].value
     # The word in focus is the first one that is protected, which follows from the text.
-    assert "seed=2024" in test.code[0].value and "place=" not in test.code[0].value
+    assert "seed=2024" in test.code[0].value
+    assert "place=" not in test.code[0].value
     test.toggle(key="link_text").set_value(True).run()
     assert "text=my+own+words+%26+more" in test.code[0].value
     assert "contains your text" in test.warning[0].value
