@@ -88,7 +88,8 @@ function show(state) {
   const numbers = [[step.now, now], [step.before, filled(words.prior, { prior: data.known })]];
   state.numbers.replaceChildren(...numbers.map(([number, about]) => {
     const item = node("li");
-    item.append(node("b", "", number), node("span", "", about));
+    item.dataset.told = "";
+    item.append(node("b", "", number), " ", node("span", "", about));
     return item;
   }));
   state.lines.replaceChildren(...step.lines.map((text) => node("p", "", text)));

@@ -247,9 +247,10 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
-        before_and_after = st.container(gap=None)
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
+        # Below the columns: drawn above, it would move their open list and close it.
+        preview(source, row.mechanism, offer.epsilon, keep)
         say_author(source, row.mechanism, offer.epsilon, scene.words)
         private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
     st.header(say("Measure accuracy on these texts"), anchor=False)
@@ -274,9 +275,6 @@ def _below(scene: ReleaseScene) -> None:
             lambda: offers_at(rows, step),
         )
     )
-    if offer.epsilon is not None:
-        # Last, since it may take a second: nothing of the page waits for it.
-        preview(source, row.mechanism, offer.epsilon, keep, before_and_after)
 
 
 def say_source(source: Source, words: Lexicon) -> None:

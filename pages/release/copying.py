@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError
 from dpcore.guarantee import Status
@@ -82,9 +81,7 @@ class _Work:
 _PREVIEWED, _PREVIEW_CHARACTERS, _MOST_PREVIEWS = 5, 200, 30
 
 
-def preview(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices, place: DeltaGenerator
-) -> None:
+def preview(source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices) -> None:
     """Draw the first rows before and after, drawn with noise that no copy ever gets.
 
     Args:
@@ -92,7 +89,6 @@ def preview(
         mechanism: the chosen mechanism.
         epsilon: ε at the step of the dial.
         keep: columns that are copied unchanged.
-        place: where it is drawn; the rest of the page does not wait for it.
     """
     both = zip(source.texts, source.table.rows, strict=True)
     rows = list(islice(((_beginning(text), row) for text, row in both if text.strip()), _PREVIEWED))
@@ -104,11 +100,10 @@ def preview(
             for text in timed(say("Rewriting the first rows"), [text for text, _ in rows])
         ]
 
-    with place.container():  # the place of its progress
-        # In this session alone; a click elsewhere on the page does not draw again.
-        asked = (source.identity, source.text, identity(mechanism), epsilon)
-        private = session_memo(_PREVIEW, asked, draw, _MOST_PREVIEWS)
-    with place.container(border=True, key="release_preview", gap="small"):
+    # In this session alone; a click elsewhere on the page does not draw again.
+    asked = (source.identity, source.text, identity(mechanism), epsilon)
+    private = session_memo(_PREVIEW, asked, draw, _MOST_PREVIEWS)
+    with st.container(border=True, key="release_preview", gap="small"):
         left, right = st.columns(2)
         left.markdown(say("**As written**"))
         right.markdown(say("**With {mechanism}**", mechanism=mechanism.short))

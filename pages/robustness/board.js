@@ -202,7 +202,6 @@ function begin(parentElement) {
   const svg = shape("svg", { role: "group" });
   figure.append(svg);
   const finding = node("p", "finding");
-  finding.setAttribute("role", "status");
   const below = node("p", "about");
   const hint = node("span");
   const reset = node("button", "away");

@@ -42,9 +42,13 @@ function tellChanges() {
     if (page !== location.pathname) [page, said] = [location.pathname, null];
     if (!document.querySelector("[data-test-script-state=notRunning]")) return;
     const now = sentences();
+    if (!said) { // the first sentences are read with the page
+      if (now.length) [said, region.dataset.page] = [now, page];
+      return;
+    }
     const rests = before === (before = now.join("\n"));
     if (!rests) return;
-    const news = now.filter((sentence) => sentence && !(said ?? now).includes(sentence));
+    const news = now.filter((sentence) => sentence && !said.includes(sentence));
     if (news.length) region.textContent = news.join(" ");
     said = now;
   }, TOLD_MS);

@@ -115,6 +115,7 @@ function build(state) {
   state.status.setAttribute("role", "status");
   buttons.append(state.status);
   state.caption = element("p", "caption");
+  state.caption.dataset.told = "";
   const key = element("p", "key");
   const sample = shape("svg", "sample", { width: 22, height: 22, "aria-hidden": "true" });
   key.append(sample, element("span", "", data.map

@@ -500,7 +500,7 @@ function build(state) {
   state.swatches = [];
   state.remark = make("p", "remark");
   state.told = make("section", "told");
-  state.told.setAttribute("aria-live", "polite");
+  state.told.dataset.told = "";
   state.told.setAttribute("aria-label", words.focus);
   const files = make("div", "files");
   for (const format of ["svg", "png"])
