@@ -128,7 +128,8 @@ function begin(parentElement) {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
   };
   state.save = ({ detail }) => {
-    if (state.data && detail.name === state.data.name) saveSvg(state.svg, detail.name, detail.format);
+    if (!state.data || detail.name !== state.data.name) return;
+    saveSvg(state.svg, detail.name, detail.format, state.title.textContent);
   };
   window.addEventListener("dpcore:dial", state.hear);
   window.addEventListener("dpcore:save", state.save);

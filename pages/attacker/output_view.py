@@ -44,7 +44,7 @@ from pages.attacker.weighing import (
     worst_pair,
 )
 from pages.shared.dial import group_of
-from pages.shared.figure import show_figure
+from pages.shared.figure import SVG_FILES, show_figure
 from pages.shared.language import for_component, language, later, numeral, say
 from pages.shared.messages import note, refuse
 from pages.shared.once import session_memo
@@ -87,8 +87,7 @@ _TOGETHER = 8  # steps that share the work of an output
 
 @cache
 def _component() -> Callable[..., Any]:
-    shared = _HERE.parent / "shared"
-    scripts = shared / "spoken.js", shared / "svg_files.js", _HERE / "believed.js"
+    scripts = _HERE.parent / "shared" / "spoken.js", *SVG_FILES, _HERE / "believed.js"
     js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
     css = (_HERE / "believed.css").read_text(encoding="utf-8")
     return st.components.v2.component("word_privacy_lab.believed", css=css, js=js)

@@ -192,7 +192,7 @@ function begin(parentElement) {
   };
   window.addEventListener("dpcore:dial", state.hear);
   state.save = ({ detail }) => {
-    if (detail.name === "crowd") saveSvg(svg, detail.name, detail.format);
+    if (detail.name === "crowd") saveSvg(svg, detail.name, detail.format, finding.textContent);
   };
   window.addEventListener("dpcore:save", state.save);
   state.watch = new ResizeObserver(() => {

@@ -233,7 +233,7 @@ function begin(parentElement) {
     state.cells[state.at].focus();
   });
   state.save = ({ detail }) => {
-    if (detail.name === state.data.name) saveSvg(svg, detail.name, detail.format);
+    if (detail.name === state.data.name) saveSvg(svg, detail.name, detail.format, finding.textContent);
   };
   window.addEventListener("dpcore:save", state.save);
   state.watch = new ResizeObserver(() => {

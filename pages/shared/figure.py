@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _FORMATS = {
     "svg": later("Saves this figure as a vector graphic, for print and for editing."),
-    "png": later("Saves this figure as an image, for slides and documents."),
+    "png": later("Saves this figure as an image with its finding and address, for slides."),
 }
+SVG_FILES = _HERE / "captioned.js", _HERE / "svg_files.js"
+"""Scripts that save a drawing of a component; they are put before its own."""
 
 
 @cache
 def _files() -> Callable[..., Any]:
-    css, js = ((_HERE / f"figure_files.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    css = (_HERE / "figure_files.css").read_text(encoding="utf-8")
+    scripts = "captioned.js", "figure_files.js"
+    js = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in scripts)
     return st.components.v2.component("word_privacy_lab.figure_files", css=css, js=js)
 
 
@@ -80,7 +84,7 @@ def svg_board(name: str, folder: Path) -> Callable[..., Any]:
         name: of the page.
         folder: with its `board.js` and `board.css`, which come after the shared ones.
     """
-    scripts = SCRIPT, _HERE / "svg_files.js", folder / "board.js"
+    scripts = SCRIPT, *SVG_FILES, folder / "board.js"
     styles = _HERE / "svg_board.css", folder / "board.css"
     js, css = ("\n".join(path.read_text(encoding="utf-8") for path in paths)
                for paths in (scripts, styles))  # fmt: skip

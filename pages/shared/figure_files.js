@@ -1,6 +1,6 @@
 // Saves a figure as it appears on the page. The parts that change with a slider are not in the
 // figure: they are laid over it (dpcore.plots.mark), so the saved figure gets a shape for each of
-// these parts.
+// these parts. captioned.js is prepended.
 
 const clear = (colour) => colour === "rgba(0, 0, 0, 0)";
 
@@ -62,9 +62,17 @@ function save(name, format) {
   const { width, height } = plot._fullLayout;
   const shapes = [...(plot.layout.shapes || []), ...marks];
   const layout = { ...plot.layout, shapes, template: legible(plot) };
-  const scale = format === "png" ? 3 : 1;
-  window.Plotly.downloadImage(
-    { data: plot.data, layout }, { format, filename: name, width, height, scale });
+  const drawn = { data: plot.data, layout };
+  if (format !== "png") {
+    window.Plotly.downloadImage(drawn, { format, filename: name, width, height });
+    return;
+  }
+  const finding = document.querySelector(keyed(`finding_${name}`))?.textContent ?? "";
+  window.Plotly.toImage(drawn, { format, width, height, scale: SCALE }).then((address) => {
+    const picture = new Image();
+    picture.onload = () => hand(captioned(picture, width, height, finding), name, format);
+    picture.src = address;
+  });
 }
 
 export default function (component) {

@@ -173,6 +173,7 @@ def panes(data: dict[str, Any]) -> None:
     code = (
         "../shared/spoken.js",
         "../shared/outwards.js",
+        "../shared/captioned.js",
         "../shared/svg_files.js",
         "pane.js",
         "play.js",

@@ -504,7 +504,7 @@ function build(state) {
   state.told.setAttribute("aria-label", words.focus);
   const files = make("div", "files");
   for (const format of ["svg", "png"])
-    files.append(button(filled(words.file, { form: format.toUpperCase() }), () => state.pack && saveSheet(sheetOf(state), "vocabulary", format)));
+    files.append(button(filled(words.file, { form: format.toUpperCase() }), () => state.pack && saveSheet(sheetOf(state), "vocabulary", format, state.remark.textContent)));
   root.replaceChildren(makeSearch(state), picture, state.legend, state.remark, state.told, files);
   listen(state);
 }

@@ -150,6 +150,7 @@ def show_vocabulary(bench: PairBench, shown: Map, outputs: Outputs | None, alt: 
         _component(
             "vocabulary",
             "../shared/spoken.js",
+            "../shared/captioned.js",
             "../shared/svg_files.js",
             "vocabulary_names.js",
             "vocabulary_paint.js",

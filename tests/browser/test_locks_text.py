@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pages.attacker import believing, board, game_view
+from pages.attacker import believing, board, game_view, scene
 from pages.curves import choosing
 from pages.robustness import one_text
 from pages.shared.contents import CONTENTS
@@ -47,7 +47,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
     "attacker": [
         {"prior": believing.LIST},
         {"prior": believing.AROUND},
-        {"view": board.GAME, "game_list": game_view.OWN},
+        {"view": scene.GAME, "game_list": game_view.OWN},
         {"view": board.SENTENCE},
         {"view": board.BUDGET},
     ],

@@ -114,10 +114,9 @@ def test_every_figure_and_its_numbers_are_saved_under_one_name(
         assert content.startswith(begin)
     plot = page.locator(f".st-key-figure_{name} .js-plotly-plot").bounding_box()
     width, height = struct.unpack(">II", content[16:24])
-    assert (width, height) == (
-        pytest.approx(3 * plot["width"], abs=3),
-        pytest.approx(3 * plot["height"], abs=3),
-    )
+    assert width == pytest.approx(3 * plot["width"], abs=3)
+    # Below the figure are its finding and its address.
+    assert 3 * 50 < height - 3 * plot["height"] < 3 * 150
     numbers = saved(page, page.locator(f".st-key-csv_{name}").get_by_role("button"))
     assert numbers.suggested_filename == f"{name}.csv"
     numbers.save_as(tmp_path / name)

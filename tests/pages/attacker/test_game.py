@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.attacker.board import GAME, OUTPUT
+from pages.attacker.board import OUTPUT
 from pages.attacker.game_view import ANY, LISTS, NEAR, OWN
+from pages.attacker.scene import GAME
 from pages.shared.dial import GROUPS
 from tests.pages.app import shown_text, table, turn
 from tests.pages.attacker.reading import FEW, metrics
@@ -101,7 +103,7 @@ def test_game_and_other_views_have_a_mechanism_of_their_own(
 ) -> None:
     test = opened()
 
-    def look(view: str) -> tuple[str, float]:
+    def look(view: str) -> tuple[Any, Any]:
         test.session_state["view"] = view
         test.run()
         return test.selectbox(key="attacked").value, test.session_state["eps_metric"]

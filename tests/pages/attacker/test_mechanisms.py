@@ -16,8 +16,9 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.attacker import channels, sentence_view
 from pages.attacker.believing import AROUND, LIST
-from pages.attacker.board import BUDGET, GAME, OUTPUT, SENTENCE
+from pages.attacker.board import BUDGET, OUTPUT, SENTENCE
 from pages.attacker.game_view import OWN
+from pages.attacker.scene import GAME
 from tests.pages.app import forget, shown_text, table
 from tests.pages.attacker.reading import believed
 

@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import MissingPackageError
-from pages.attacker.board import BUDGET, EXPOSED, GAME, SENTENCE
+from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
+from pages.attacker.scene import GAME
 from pages.shared.once import _shelf
 from tests.pages.app import shown_text, table
 from tests.pages.attacker.reading import FEW, metrics

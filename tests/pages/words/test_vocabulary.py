@@ -19,6 +19,7 @@ from dpcore.measure.maps.table import framed
 from pages.shared import own_vectors
 from pages.words import vocabulary
 from pages.words.maps import WHOLE
+from pages.words.panes import TITLES_OF
 from pages.words.vocabulary import Packet, maps_of, pack, word_facts
 from tests.pages.app import component, shown_text
 from tests.pages.words.reading import FEW
@@ -88,8 +89,7 @@ def test_what_is_told_of_a_word_are_its_true_neighbours(default: Lexicon) -> Non
     assert [near[0] for near in facts["near"]] == ranking.order[1:11].tolist()
     assert [near[2] for near in facts["near"]] == pytest.approx(ranking.distances[1:11], rel=5e-3)
     kept = ", ".join(
-        f"{vocabulary.TITLES_OF[name]} {round(10 * float(shown.kept[row]))}"
-        for name, shown in maps.items()
+        f"{TITLES_OF[name]} {round(10 * float(shown.kept[row]))}" for name, shown in maps.items()
     )
     assert facts["facts"][1].endswith(f"{kept}.")
     # Of a map of the first words alone, a neighbour beyond them has a name and no point.
