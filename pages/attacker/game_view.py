@@ -59,10 +59,10 @@ def keep_apart(*, playing: bool) -> None:
     st.session_state[_PLAYING] = playing
     if playing and before is None:
         if not any(n == "attacked" or n.startswith("eps_") for n in st.query_params):
-            _put(_MECHANISM, _EPSILON)
+            _put(_MECHANISM, _EPSILON, carried=False)
     elif playing and not before:
         st.session_state[_APART] = _present()
-        _put(*st.session_state.get(_PLAYED, (_MECHANISM, _EPSILON)))
+        _put(*st.session_state.get(_PLAYED, (_MECHANISM, _EPSILON)), carried=False)
     elif before and not playing and _present() == st.session_state.get(_PLAYED):
         start = group_of(resolve(START_MECHANISM).meaning)
         _put(*st.session_state.get(_APART, (START_MECHANISM, default_epsilon(start))))
@@ -74,12 +74,12 @@ def _present() -> tuple[str, float]:
     return short, epsilon_of(group_of(resolve(short).meaning))
 
 
-def _put(short: str, epsilon: float) -> None:
+def _put(short: str, epsilon: float, *, carried: bool = True) -> None:
     st.session_state["attacked"] = short
     # The field writes into the link only what is chosen in it.
     link.put({"attacked": [short] if short != START_MECHANISM else []})
     group = group_of(resolve(short).meaning)
-    set_epsilon(group, epsilon)
+    set_epsilon(group, epsilon, carried=carried)
     turn_dial(group.name)
 
 

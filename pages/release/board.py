@@ -61,13 +61,9 @@ _NARROW = 0.03
 _GAP = later("not measured here")
 _UNMEASURED = later("Accuracy on your file is not measured yet.")
 _UNLEARNABLE = later(
-    "This label cannot be learned from these texts: even without privacy a classifier is right on "
-    "{share}, and always guessing the largest class on {majority}. So accuracy cannot be compared."
-)
-_UNSURE = later(
-    "It is not certain that this label can be learned from these texts: without privacy a "
-    "classifier is right on {share}, and always guessing the largest class on {majority}. More "
-    "texts or trials would tell."
+    "Nothing shows that this label can be learned from these texts: without privacy a classifier "
+    "is right on {share}, and always guessing the largest class on {majority}. So accuracy cannot "
+    "be compared."
 )
 CHOSEN = "offer"
 """Field of the link: the chosen mechanism."""
@@ -256,7 +252,7 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, clean: Clean | None
         return say(_UNMEASURED)
     if clean is not None and not clean.learnable:
         return say(
-            _UNSURE if clean.learnable is None else _UNLEARNABLE,
+            _UNLEARNABLE,
             share=accuracy_text(clean.accuracy),
             majority=percent(clean.majority),
         )

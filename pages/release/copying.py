@@ -100,9 +100,10 @@ def preview(source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoi
             for text in timed(say("Rewriting the first rows"), [text for text, _ in rows])
         ]
 
-    # In this session alone; a click elsewhere on the page does not draw again.
-    asked = (source.identity, source.text, identity(mechanism), epsilon)
-    private = session_memo(_PREVIEW, asked, draw, _MOST_PREVIEWS)
+    with st.container():  # the place of its progress
+        # In this session alone; a click elsewhere on the page does not draw again.
+        asked = (source.identity, source.text, identity(mechanism), epsilon)
+        private = session_memo(_PREVIEW, asked, draw, _MOST_PREVIEWS)
     with st.container(border=True, key="release_preview", gap="small"):
         left, right = st.columns(2)
         left.markdown(say("**As written**"))

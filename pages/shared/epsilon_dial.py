@@ -1,6 +1,7 @@
 """Dial and default ε of one group of mechanisms, the same on every page, with the guessed words.
 
-ε is kept in the session and in the link as `eps_<group>`, and carries over from page to page.
+ε is kept in the session and in the link as `eps_<group>`, and carries over from page to page if a
+person chose it: the default of one page is none of the next.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
 from pages.shared.dial import Dial, Group, Step, admissible_grid, show_dial, turn_dial
+from pages.shared.frame import open_address
 from pages.shared.guessed import ABOUT, guessed
 from pages.shared.language import language, later, numeral, say
 from pages.shared.once import once
@@ -56,7 +58,7 @@ def default_epsilon(group: Group, members: Sequence[Mechanism] = ()) -> float:
     return next((epsilon for epsilon in group.grid if epsilon >= least), least)
 
 
-_LINKED = "epsilons_linked"
+_LINKED, _DEFAULTS = "epsilons_linked", "epsilons_by_default"
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
 _PERMITTED, _UNKNOWN = later("The guarantee allows"), later("not known here")
 
@@ -89,6 +91,7 @@ def epsilon_dial(
     epsilon = _present(group, steps, usual)
 
     def rested(step: int) -> None:
+        _defaults().pop(_key(group), None)
         set_epsilon(group, steps[step], steps[usual])
         if on_rest is not None:
             on_rest()
@@ -100,14 +103,21 @@ def epsilon_dial(
     return epsilon
 
 
-def set_epsilon(group: Group, epsilon: float, usual: float | None = None) -> None:
+def set_epsilon(
+    group: Group, epsilon: float, usual: float | None = None, *, carried: bool = True
+) -> None:
     """Set ε of a group, for this page and those after it.
 
     Args:
         group: the group.
         epsilon: its ε; a page whose dial lacks it takes the nearest step.
         usual: default of the page, which its link leaves out.
+        carried: False if it belongs to this page alone, until a person moves the dial.
     """
+    if usual is None:
+        _defaults().pop(_key(group), None)
+    if not carried:
+        _defaults()[_key(group)] = open_address(), epsilon
     st.session_state[_key(group)] = epsilon
     label = group.label(epsilon)
     link.write(_key(group), label, "" if usual is None else group.label(usual))
@@ -119,8 +129,19 @@ def epsilon_of(group: Group) -> float:
     return float(st.session_state.get(_key(group), default_epsilon(group)))
 
 
+def epsilon_is_chosen(group: Group) -> bool:
+    """Return True if a person chose ε of a group, on this page or one before."""
+    return _key(group) in st.session_state and _key(group) not in _defaults()
+
+
 def _key(group: Group) -> str:
     return f"eps_{group.name}"
+
+
+def _defaults() -> dict[str, tuple[str, float]]:
+    """Return the page and ε of each group whose ε is a default, by name in the link."""
+    known: dict[str, tuple[str, float]] = st.session_state.setdefault(_DEFAULTS, {})
+    return known
 
 
 def _present(group: Group, steps: Sequence[float], usual: int) -> float:
@@ -130,6 +151,7 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
     seen = st.session_state.setdefault(_LINKED, {})
     if linked is not None and linked != seen.get(key):
         seen[key] = linked
+        _defaults().pop(key, None)
         turn_dial(group.name)
         try:
             wanted = math.exp(float(linked)) if group.logarithm else float(linked)
@@ -149,8 +171,11 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
                 icon=":material/info:",
             )
         return nearest
-    left = st.session_state.get(key)
-    if left is None:
+    left, page = st.session_state.get(key), open_address()
+    before = _defaults().get(key, (page, left))
+    if left is None or (before[1] == left and before[0] != page):
+        _defaults()[key] = page, steps[usual]
+        turn_dial(group.name)
         return steps[usual]
     if left not in steps:
         turn_dial(group.name)

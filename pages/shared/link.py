@@ -121,7 +121,7 @@ def permalink(text: str | None = None, field: str = "text") -> str:
     left_out = {field} | ({"preset"} if text is not None else set())
     pairs = [
         (name, value)
-        for name, values in _settings().items()
+        for name, values in sorted(_settings().items())
         if name not in left_out
         for value in values
     ]

@@ -16,8 +16,8 @@ from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from pages.shared import link
-from pages.shared.dial import group_of, turn_dial
-from pages.shared.epsilon_dial import epsilon_of, set_epsilon
+from pages.shared.dial import Group, group_of, turn_dial
+from pages.shared.epsilon_dial import epsilon_is_chosen, epsilon_of, set_epsilon
 from pages.shared.frame import arrived_by_address
 from pages.shared.language import LANGUAGE, later
 from pages.shared.once import latest, once
@@ -70,7 +70,8 @@ def begin(words: Lexicon) -> None:
     asked = arrived_by_address() and any(name != LANGUAGE for name in st.query_params)
     chosen = MECHANISM in st.session_state or chosen_pair(words) != (None, None)
     if not (asked or chosen) and all(name in words for name in EXAMPLES[0].names):
-        show_example(EXAMPLES[0])
+        example = EXAMPLES[0]
+        show_example(example, epsilon=not epsilon_is_chosen(_group_of(example)))
 
 
 def show_mechanism(short: str) -> None:
@@ -79,14 +80,19 @@ def show_mechanism(short: str) -> None:
     link.put({MECHANISM: [short]})
 
 
-def show_example(example: Example) -> None:
-    """Choose the words, the mechanism and ε of an example."""
+def show_example(example: Example, *, epsilon: bool = True) -> None:
+    """Choose the words and the mechanism of an example, and its ε if that is asked for."""
     for slot, name in zip((WORD, OTHER), example.names, strict=True):
         choose(slot, name)
     show_mechanism(example.mechanism)
-    group = group_of(resolve(example.mechanism).meaning)
-    set_epsilon(group, example.epsilon)
-    turn_dial(group.name)
+    if epsilon:
+        group = _group_of(example)
+        set_epsilon(group, example.epsilon, carried=False)
+        turn_dial(group.name)
+
+
+def _group_of(example: Example) -> Group:
+    return group_of(resolve(example.mechanism).meaning)
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def test_the_dials_move_all_without_the_server_and_the_link_follows(
     assert words.all_text_contents() == shown
     assert finding.inner_text() == said
     label = page.locator(".crowd svg").get_attribute("aria-label") or ""
-    assert label.startswith(said.partition(" The")[0])
+    assert label.startswith(said.partition(" Shown")[0])
     assert f"more in praise: {shown[0]}, " in label
 
 

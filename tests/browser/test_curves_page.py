@@ -138,8 +138,10 @@ def test_choose_epsilon_leads_to_the_one_solver(app_url: str, new_page: NewPage)
     open_curves(page, f"{app_url}/curves?curve_metric=tem&curve_log=&{FEW}")
     page.get_by_role("link", name="Choose ε").click()
     page.wait_for_url("**/tradeoff?**")
-    expect(page.get_by_role("combobox", name="Goal")).to_be_visible(timeout=30_000)
-    expect(page.get_by_role("combobox", name="Goal")).to_have_value("Nw of your own words, at most")
+    expect(page.get_by_role("combobox", name="Goal", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("combobox", name="Goal", exact=True)).to_have_value(
+        "Nw of your own words, at most"
+    )
     assert not watch.page_errors
 
 

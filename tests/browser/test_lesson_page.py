@@ -94,7 +94,7 @@ def test_a_draw_is_drawn_and_a_slider_turns_without_the_server(
     slider.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".turning .finding")).to_have_text(
-        "With 16 of them, the true ε is 4 times the promise."
+        "With 16 of them, the true ε is 4 times the claimed one."
     )
     page.keyboard.press("End")
     expect(page.locator(".turning .bars")).to_contain_text("?")

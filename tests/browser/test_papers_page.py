@@ -74,7 +74,7 @@ def test_a_record_opens_and_its_views_change(app_url: str, new_page: NewPage) ->
     open_page(page, f"{app_url}/papers?experiment=carvalho2021-figure-1")
     expect(page.locator(".js-plotly-plot")).to_have_count(2, timeout=WAIT_MS)
     page.get_by_role("tab", name="Membership").click()
-    expect(page.get_by_text("nothing is seen below a false-positive rate")).to_be_visible()
+    expect(page.get_by_text("no information below a false-positive rate")).to_be_visible()
     wait_idle(page)
     query = parse_qs(urlsplit(page.url).query)
     assert query["use_view"] == ["membership"]

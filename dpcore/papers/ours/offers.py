@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 COIN = 0.5
 """AUC of a random guess."""
 _DIGITS = 3
-_LITTLE = 0.05  # accuracy above the largest class, within which nothing is worth comparing
 NOT_MEASURED = "not measured with these words and settings"
 UNLEARNED = Filled("accuracy was not measured")
 """Reasons why an offer has no ε."""
@@ -78,15 +77,13 @@ class Clean:
     majority: float
 
     @property
-    def learnable(self) -> bool | None:
-        """True if the interval is above always guessing one class; None if it is too wide to tell.
+    def learnable(self) -> bool:
+        """True if the whole interval is above always guessing the largest class.
 
         Of a single trial, which has no interval, the value itself is compared.
         """
         mean, low, _ = self.accuracy
-        if (mean if math.isnan(low) else low) > self.majority:
-            return True
-        return None if mean > self.majority + _LITTLE else False
+        return (mean if math.isnan(low) else low) > self.majority
 
 
 def clean_accuracy(table: pd.DataFrame, learner: str, data: str = "") -> Clean:

@@ -78,7 +78,7 @@ def test_the_network_refuses_other_words_and_the_record_is_shown(
 def test_options_of_another_page_are_said_not_to_hold_here(
     opened: Callable[..., AppTest], view: str
 ) -> None:
-    ignored = "whatever was chosen on the page Rewrite"
+    ignored = "regardless of the settings of the page Rewrite"
     test = opened(view=view)
     assert ignored not in shown_text(test)
     test.session_state["stop"] = True

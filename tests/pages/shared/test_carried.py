@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.app import open_page, unopened
+from pages.shared.dial import GROUPS as EPSILONS
+from pages.words.scene import EXAMPLES
+from tests.pages.app import open_page, turn, unopened
 
 GROUPS = ("metric", "log", "local")
 
@@ -45,3 +47,15 @@ def test_a_link_is_stronger_than_what_goes_along(page: str) -> None:
     test.session_state["mechanisms_chosen"] = {"metric": (1, ["vickrey"])}
     test.query_params[f"{prefix}metric"] = ["tem"]
     assert chosen(test.run(), prefix)["metric"] == ["tem"]
+
+
+def test_an_epsilon_goes_along_if_someone_chose_it() -> None:
+    usual = open_page("attacker").session_state["eps_metric"]
+    test = open_page("words")
+    assert test.session_state["eps_metric"] == EXAMPLES[0].epsilon != usual
+    test.query_params.clear()  # as a browser does when one goes to another page
+    test = test.switch_page("pages/attacker/page.py").run()
+    assert test.session_state["eps_metric"] == usual
+    turn(test, EPSILONS[0], 4.0)
+    test = test.switch_page("pages/words/page.py").run()
+    assert test.session_state["eps_metric"] == 4.0
