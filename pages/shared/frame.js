@@ -35,7 +35,10 @@ function sentences() {
 // dial that is dragged through forty steps says one.
 function tellChanges() {
   const region = Object.assign(document.createElement("div"), { id: "told" });
-  region.setAttribute("role", "status");
+  // A tree of its own, closed: a script that looks for a sentence of the page finds it once.
+  const words = document.createElement("p");
+  words.setAttribute("role", "status");
+  region.attachShadow({ mode: "closed" }).append(words);
   document.body.append(region);
   let page = "", said = null, before = "";
   setInterval(() => {
@@ -49,7 +52,7 @@ function tellChanges() {
     const rests = before === (before = now.join("\n"));
     if (!rests) return;
     const news = now.filter((sentence) => sentence && !said.includes(sentence));
-    if (news.length) region.textContent = news.join(" ");
+    if (news.length) words.textContent = region.dataset.said = news.join(" ");
     said = now;
   }, TOLD_MS);
 }

@@ -16,7 +16,7 @@ from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from pages.shared import link
-from pages.shared.dial import Group, group_of, turn_dial
+from pages.shared.dial import group_of, turn_dial
 from pages.shared.epsilon_dial import epsilon_is_chosen, epsilon_of, set_epsilon
 from pages.shared.frame import arrived_by_address
 from pages.shared.language import LANGUAGE, later
@@ -69,9 +69,9 @@ def begin(words: Lexicon) -> None:
     # On a page reached by the menu, the link holds settings of earlier pages.
     asked = arrived_by_address() and any(name != LANGUAGE for name in st.query_params)
     chosen = MECHANISM in st.session_state or chosen_pair(words) != (None, None)
-    if not (asked or chosen) and all(name in words for name in EXAMPLES[0].names):
-        example = EXAMPLES[0]
-        show_example(example, epsilon=not epsilon_is_chosen(_group_of(example)))
+    opening = EXAMPLES[0]
+    if not (asked or chosen) and all(name in words for name in opening.names):
+        show_example(opening, carried=False)
 
 
 def show_mechanism(short: str) -> None:
@@ -80,19 +80,21 @@ def show_mechanism(short: str) -> None:
     link.put({MECHANISM: [short]})
 
 
-def show_example(example: Example, *, epsilon: bool = True) -> None:
-    """Choose the words and the mechanism of an example, and its ε if that is asked for."""
+def show_example(example: Example, *, carried: bool = True) -> None:
+    """Choose the words, the mechanism and ε of an example.
+
+    Args:
+        example: the example.
+        carried: False if no person chose it: then an ε that one chose before is kept, and this one
+            stays on this page.
+    """
     for slot, name in zip((WORD, OTHER), example.names, strict=True):
         choose(slot, name)
     show_mechanism(example.mechanism)
-    if epsilon:
-        group = _group_of(example)
-        set_epsilon(group, example.epsilon, carried=False)
+    group = group_of(resolve(example.mechanism).meaning)
+    if carried or not epsilon_is_chosen(group):
+        set_epsilon(group, example.epsilon, carried=carried)
         turn_dial(group.name)
-
-
-def _group_of(example: Example) -> Group:
-    return group_of(resolve(example.mechanism).meaning)
 
 
 def default_words(words: Lexicon) -> tuple[str, str]:
