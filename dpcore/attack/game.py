@@ -30,7 +30,11 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 
 DIRECTIONS = Effort(1000)
-"""Directions of the noise behind an estimated posterior; its error is then some 0.05 at most."""
+"""Directions of the noise behind an estimated posterior.
+
+In 14 rounds of Madlib at ε = 10 with six candidates and three outputs, its standard errors were
+up to 0.11.
+"""
 _GROUPS = 20  # of directions, each left out once: the jackknife
 _OPENING_RELEASES = 1200  # outputs drawn in search of a round that opens a game
 _RELEASES = 1500  # outputs drawn for the long run
@@ -220,7 +224,10 @@ class Game:
                     logs[:, place] += count * np.log(np.maximum(left, 0.0))
         each = np.stack([_normalised(row) for row in logs])
         spread = np.square(each[1:] - each[1:].mean(axis=0)).sum(axis=0)
-        return each[0], np.sqrt((_GROUPS - 1) / _GROUPS * spread)
+        error = np.sqrt((_GROUPS - 1) / _GROUPS * spread)
+        # Where no direction leads to an output the jackknife sees no error. What n directions never
+        # showed may have a probability of 3/n (rule of three), here two standard errors.
+        return each[0], np.maximum(error, 1.5 / self.shared.effort.directions)
 
     @cached_property
     def _rankings(self) -> list[Ranking]:

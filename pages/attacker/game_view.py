@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -532,7 +533,8 @@ def _chance(judgement: Judgement) -> str:
     if not spread:
         return chance
     low, high = (
-        numeral(f"{100 * min(max(end, 0), 1):.0f}") for end in (best - spread, best + spread)
+        numeral(f"{outwards(100 * min(max(end, 0), 1)):.0f}")
+        for outwards, end in ((math.floor, best - spread), (math.ceil, best + spread))
     )
     return say("about {chance}, estimated: {low} to {high}", chance=chance, low=low, high=high)
 

@@ -205,7 +205,7 @@ def _teaching(corpus: str) -> Source:
 def _likely_labels(table: Table, others: list[int]) -> int:
     """Return the place of the likely label column (fewest distinct values), or past the last.
 
-    It is only learned from: no column is copied by a guess.
+    The guess selects what a classifier learns; no column is copied by a guess.
     """
     kinds = {i: len({row[i] for row in table.rows} - {""}) for i in others}
     # Classes recur; a column in which most cells differ holds names, dates or numbers.

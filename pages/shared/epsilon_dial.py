@@ -1,7 +1,7 @@
 """Dial and default ε of one group of mechanisms, the same on every page, with the guessed words.
 
-ε is kept in the session and in the link as `eps_<group>`, and carries over from page to page if a
-person chose it: the default of one page is none of the next.
+ε is kept in the session and in the link as `eps_<group>`. It carries over from page to page if a
+person chose it; a default stays on its page.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def _key(group: Group) -> str:
 
 def _defaults() -> dict[str, tuple[str, float]]:
     """Return the page and ε of each group whose ε is a default, by name in the link."""
-    known: dict[str, tuple[str, float]] = st.session_state.setdefault(_DEFAULTS, {})
-    return known
+    defaults: dict[str, tuple[str, float]] = st.session_state.setdefault(_DEFAULTS, {})
+    return defaults
 
 
 def _present(group: Group, steps: Sequence[float], usual: int) -> float:
@@ -172,8 +172,8 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
             )
         return nearest
     left, page = st.session_state.get(key), open_address()
-    before = _defaults().get(key, (page, left))
-    if left is None or (before[1] == left and before[0] != page):
+    default_page, default = _defaults().get(key, (page, left))
+    if left is None or (default == left and default_page != page):
         _defaults()[key] = page, steps[usual]
         turn_dial(group.name)
         return steps[usual]

@@ -98,15 +98,15 @@ def _settings() -> dict[str, list[str]]:
     if context is not None:
         with context.session_state.query_params() as address:
             state = context.session_state._state
-            known = state._new_widget_state.widget_metadata
+            fields = state._new_widget_state.widget_metadata
             for name, binding in address._bindings_by_param.items():
-                if binding.widget_id not in known or binding.widget_id not in state:
+                if binding.widget_id not in fields or binding.widget_id not in state:
                     continue
-                field = known[binding.widget_id]
+                field = fields[binding.widget_id]
                 value = field.serializer(state[binding.widget_id])
                 if value is not None and value != []:
-                    shown = _coerce_value_for_query_url(value, field.value_type)
-                    usual[name] = [shown] if isinstance(shown, str) else shown
+                    text = _coerce_value_for_query_url(value, field.value_type)
+                    usual[name] = [text] if isinstance(text, str) else text
     usual = {name: values for name, values in usual.items() if any(values)}
     return {name: values for name, values in usual.items() if name not in _AIDS} | given
 
