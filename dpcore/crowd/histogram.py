@@ -158,9 +158,9 @@ def _transposed_solution(
     size = np.maximum(np.abs(targets).max(axis=0), 1e-300)
     solution = np.zeros_like(targets)
     steps = residual_steps(operator, targets / size, used, progress)
-    for step, (values, left) in zip(range(1, _SOLUTION_STEPS + 1), steps, strict=False):
+    for step, (values, left, unsure) in zip(range(1, _SOLUTION_STEPS + 1), steps, strict=False):
         progress("undoing all counts", step, _SOLUTION_STEPS)
         solution = values
-        if np.abs(left).max() <= EXACT:
+        if np.all(np.abs(left).max(axis=0) + unsure <= EXACT):
             break
     return np.asarray(solution * size * both[:, None])

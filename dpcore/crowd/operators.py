@@ -33,6 +33,7 @@ LAW_ERROR = 2e-9
 """Bound on the relative error of a probability in double precision: distances are off by 1e-11,
 exponents of up to 100 count, and a weight and its normaliser are off by so much each."""
 _LOCAL, _BATCH = 32, 1_000  # nearest words of a word, itself included; words at a time
+_TILE = 2_048  # words of a side of a tile
 _LAWS_ENTRIES = 10_000_000
 """Numbers of the laws of a whole lexicon up to which they are kept, where there is no other way."""
 
@@ -45,7 +46,7 @@ class Operator(ABC):
         weights: a with K·diag(a) = diag(z)·P and K symmetric, shape (n,); None where there is none.
         scale: z, shape (n,), with `weights`.
         slow: True if a product takes a pass over all pairs of words.
-        rough: type of the numbers that `roughly` returns.
+        rough: type of the numbers that `kernel` returns.
     """
 
     n: int
@@ -66,9 +67,10 @@ class Operator(ABC):
     def stays(self) -> FloatArray:
         """Return P(w | w) of every word, shape (n,)."""
 
-    def roughly(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
-        """Return P h in about six digits, where that is faster: for the steps of a solution."""
-        return self.times(values, progress)
+    def kernel(self, values: NDArray[np.floating], progress: Progress = silent) -> FloatArray:
+        """Return K x, in about six digits where that is faster: for the steps of a solution."""
+        weights, scale = self.weights[:, None], self.scale[:, None]  # type: ignore[index]
+        return np.asarray(self.times(values / weights, progress) * scale)
 
     def undone(self, targets: FloatArray, used: BoolArray) -> FloatArray | None:
         """Return h with P h = g for words in use, 0 elsewhere; None without a closed form."""
@@ -165,40 +167,53 @@ class KernelOperator(Operator):
         """Return P(w | w) = a_w/Z_w."""
         return np.asarray(self.weights / self.scale)  # type: ignore[operator]
 
-    def roughly(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
-        """Return P h from distances in single precision."""
-        if not self._euclidean:
-            return self.times(values, progress)
-        weighed = np.asarray(self.weights[:, None] * values)  # type: ignore[index]
-        return np.asarray(self._single(weighed, progress) / self.scale[:, None])  # type: ignore[index]
+    def kernel(self, values: NDArray[np.floating], progress: Progress = silent) -> FloatArray:
+        """Return K x, from distances in single precision where these are Euclidean."""
+        return (self._single if self._euclidean else self._product)(values, progress)
 
     def near_inverse(
         self, used: BoolArray, progress: Progress = silent
     ) -> Callable[[FloatArray], FloatArray]:
-        """Return FᵀF corrected for what all words have in common.
+        """Return FᵀF corrected for what many words have in common.
 
         Row w of F solves K over w and those of its nearest words that stand before it (a factorised
         sparse approximate inverse: Kolotilina and Yeremin 1993). The correction makes the map exact
-        for the weights (balancing: Mandel 1993).
+        for functions that are linear in the vectors and their squared lengths (balancing: Mandel
+        1993): seen from afar, a kernel of a distance is smooth.
         """
         if not self._euclidean:
             return np.copy
         if self._near is not None and np.array_equal(self._near[0], used):
             return self._near[1]
-        common = np.asarray((self.weights * used)[:, None], np.float32)  # type: ignore[operator]
-        image = self._single(common, progress) * used[:, None]
-        size = (common * image).sum()
+        smooth, image = self._smooth_part(used, progress)
         factor = self._local_factor(used, progress)
         back = factor.T.tocsr()
 
         def apply(values: FloatArray) -> FloatArray:
-            share = (common.T @ values) / size
-            local = back @ (factor @ (values - image * share))
-            local += common * (share - (image.T @ local) / size)
+            share = smooth.T @ values
+            local = back @ (factor @ (values - image @ share))
+            local += smooth @ (share - image.T @ local)
             return np.asarray(local)
 
         self._near = used, apply
         return apply
+
+    def _smooth_part(
+        self, used: BoolArray, progress: Progress
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return C, a basis of the smooth functions with CᵀKC = 1, and K C."""
+        vectors = self._vectors.astype(np.float64)
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        parts = np.column_stack((squares, vectors))
+        parts = np.column_stack((np.ones(self.n), parts - parts.mean(axis=0)))
+        weighed = parts * (self.weights * used)[:, None]  # type: ignore[operator]
+        basis = np.linalg.qr(weighed)[0] * used[:, None]
+        image = self._single(basis, progress) * used[:, None]
+        powers, turn = np.linalg.eigh(basis.T @ image)
+        # A cap may leave directions whose square is not positive.
+        kept = powers > 1e-3 * powers[-1]
+        turn = turn[:, kept] / np.sqrt(powers[kept])
+        return (basis @ turn).astype(np.float32), (image @ turn).astype(np.float32)
 
     def _local_factor(self, used: BoolArray, progress: Progress) -> csr_matrix:
         from scipy.sparse import csr_matrix
@@ -230,7 +245,7 @@ class KernelOperator(Operator):
         entries, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
         return csr_matrix((entries, (rows, columns)), shape=(self.n, self.n))
 
-    def _product(self, values: FloatArray, progress: Progress) -> FloatArray:
+    def _product(self, values: NDArray[np.floating], progress: Progress) -> FloatArray:
         """Return K x, shape (n, m): each tile of distances serves both of its sides."""
         total = np.zeros_like(values, dtype=np.float64)
         pairs = AllPairs(self._vectors, self._law.metric)
@@ -248,23 +263,23 @@ class KernelOperator(Operator):
 
     def _single(self, values: NDArray[np.floating], progress: Progress) -> FloatArray:
         """Return K x as `_product` does, in single precision."""
-        rows = np.asarray(self._vectors, dtype=np.float32)
-        squares = np.einsum("ij,ij->i", rows, rows)
+        # A product of a left and a right row is the square of an exponent.
+        rows = np.float32(self._law.strength) * np.asarray(self._vectors, dtype=np.float32)
+        squares, ones = np.einsum("ij,ij->i", rows, rows), np.ones(self.n, np.float32)
+        lefts = np.column_stack((-2.0 * rows, squares, ones)).astype(np.float32)
+        rights = np.column_stack((rows, ones, squares)).T.copy()
         total = np.zeros(values.shape, dtype=np.float32)
         single = values.astype(np.float32)
         least = np.float32(-self._law.cap)
-        step, starts = 1024, range(0, self.n, 1024)
+        step, starts = _TILE, range(0, self.n, _TILE)
         for i in starts:
             left = slice(i, min(i + step, self.n))
-            doubled = -2.0 * rows[left]
             for j in range(i, self.n, step):
                 right = slice(j, min(j + step, self.n))
-                entries = doubled @ rows[right].T
-                entries += squares[left, None]
-                entries += squares[right]
+                entries = lefts[left] @ rights[:, right]
                 np.maximum(entries, 0.0, out=entries)
                 np.sqrt(entries, out=entries)
-                entries *= np.float32(-self._law.strength)
+                np.negative(entries, out=entries)
                 if self._law.cap < math.inf:
                     np.maximum(entries, least, out=entries)
                 np.exp(entries, out=entries)

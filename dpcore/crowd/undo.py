@@ -41,9 +41,10 @@ EXACT = 1e-6
 """Largest |P h − g| of a query that counts as undone: a millionth of a word for each word."""
 _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a pass over all pairs
 _PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
-_ROUGH = 1e-4  # part of the residual that steps in single precision may leave
-_VERSION = 4  # of the solutions here: another one makes what is in the cache unknown
-_TOGETHER = 340  # queries that are solved together: 25,000 words, some 700 MB
+_ROUGH = 3e-4  # part of the residual that steps in single precision may leave
+_UNSURE = 1e-5  # part of it that they are off by at most: a product is off by some 1.5e-6
+_VERSION = 5  # of the solutions here: another one makes what is in the cache unknown
+_TOGETHER = 500  # queries that are solved together: 25,000 words, some 900 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +240,7 @@ def _solve(
     totals: FloatArray,
     used: BoolArray,
     progress: Progress,
-) -> FloatArray:
+) -> NDArray[np.floating]:
     """Return h of the step with the least expected error, for each query by itself."""
     closed = operator.undone(targets, used)
     if closed is not None:
@@ -249,19 +250,20 @@ def _solve(
         steps = residual_steps(operator, targets, used, progress)
     else:
         steps = _least_squares(operator, targets, frequency, outputs, used, progress)
-    best = np.zeros_like(targets)
+    best = np.zeros(targets.shape, dtype=np.float32)
     least = np.full(targets.shape[1], math.inf)
     since = np.zeros(targets.shape[1], dtype=np.int64)
     # Each query ends by itself, so that none waits for another.
     active = np.arange(targets.shape[1])
     limit = _SLOW_STEPS if operator.slow else _STEPS
-    values, residual = next(steps)
+    values, residual, unsure = next(steps)
     for step in range(1, limit + 1):
         total = totals[active]
         # Half the width that an interval will have: two standard errors, and the bias.
-        noise = np.sqrt(total * (outputs @ values**2))
-        error = 2.0 * noise + total * (frequency @ np.abs(residual))
-        done = np.abs(residual).max(axis=0) <= 0.3 * EXACT
+        noise = np.sqrt(total * np.einsum("i,ij,ij->j", outputs, values, values))
+        left = np.abs(residual, out=residual)
+        error = 2.0 * noise + total * (frequency @ left)
+        done = left.max(axis=0) + unsure <= 0.3 * EXACT
         better = (error < least[active] * (1.0 - 1e-9)) | done
         best[:, active[better]] = values[:, better]
         least[active] = np.where(better, error, least[active])
@@ -271,12 +273,14 @@ def _solve(
         if step == limit or not goes_on.any():
             break
         active = active[goes_on]
-        values, residual = steps.send(goes_on)
+        values, residual, unsure = steps.send(goes_on)
     return best
 
 
-Steps = Generator[tuple[FloatArray, FloatArray], BoolArray | None]
-"""Yields h and P h − g after each step, shape (n, m) each; is told which columns go on."""
+Steps = Generator[tuple[FloatArray, FloatArray, FloatArray], BoolArray | None]
+"""Yields h, P h − g and what its largest number may be off by, shapes (n, m), (n, m) and (m,).
+
+After each step; the first two are the caller's to change. It is told which columns go on."""
 
 
 def _going_on(keep: BoolArray | None, *columns: FloatArray) -> tuple[FloatArray, ...]:
@@ -288,39 +292,38 @@ def residual_steps(
     operator: Operator, targets: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
     """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
-    mask = used[:, None].astype(np.float64)
+    mask = used[:, None]
     weights = operator.weights[:, None]  # type: ignore[index]
     near = operator.near_inverse(used, progress)
     x, left = np.zeros_like(targets), targets * mask
     while True:
         # Read again: a product in double precision may have renewed it.
-        scale = operator.scale[:, None]  # type: ignore[index]
+        scale = operator.scale[:, None].astype(operator.rough)  # type: ignore[index]
+        start = np.abs(left).max(axis=0)
         # Below this single precision no longer helps.
-        goal = np.maximum(_ROUGH * np.abs(left).max(axis=0), 0.2 * EXACT)
-
-        def product(r: FloatArray, scale: FloatArray = scale) -> FloatArray:
-            image = operator.roughly(r / weights, progress) * scale * mask
-            return np.asarray(image, operator.rough)
-
+        goal = np.maximum(_ROUGH * start, 0.2 * EXACT)
+        unsure = _UNSURE * start if operator.rough == np.float32 else np.zeros_like(start)
         r: FloatArray = np.asarray(left * scale, operator.rough)
         z = near(r)
-        applied = product(z)
-        p, along = z.copy(), applied.copy()
+        applied = operator.kernel(z, progress) * mask
+        p, along, added = z.copy(), applied.copy(), np.zeros_like(r)
         power = np.einsum("ij,ij->j", z, applied)
+        del left, applied
         while True:
             turned = near(along)
             length = np.einsum("ij,ij->j", along, turned)
             alpha = np.divide(power, length, out=np.zeros_like(power), where=length > 0)
-            x += alpha * p
+            added += alpha * p
             r -= alpha * along
             z -= alpha * turned
-            keep = yield x / weights, r / scale
-            x, r, z, p, along, power, targets, goal = _going_on(
-                keep, x, r, z, p, along, power, targets, goal
+            del turned
+            keep = yield (x + added) / weights, r / scale, unsure
+            x, added, r, z, p, along, power, targets, goal, unsure = _going_on(
+                keep, x, added, r, z, p, along, power, targets, goal, unsure
             )
             if np.all(np.abs(r / scale).max(axis=0) <= goal):
                 break
-            applied = product(z)
+            applied = operator.kernel(z, progress) * mask
             new = np.einsum("ij,ij->j", z, applied)
             beta = np.divide(new, power, out=np.zeros_like(power), where=power != 0)
             power = new
@@ -328,8 +331,11 @@ def residual_steps(
             p += z
             along *= beta
             along += applied
+            del applied
+        x += added
+        del added, r, z, p, along
         left = (targets - operator.times(x / weights, progress)) * mask
-        keep = yield x / weights, left
+        keep = yield x / weights, left.copy(), np.zeros_like(goal)
         x, left, targets = _going_on(keep, x, left, targets)
 
 
@@ -358,7 +364,7 @@ def _least_squares(
         r -= alpha * along
         with np.errstate(divide="ignore", invalid="ignore"):
             residual = np.where(rows > 0, r / rows, 0.0)
-        keep = yield unit * u, residual
+        keep = yield unit * u, residual, np.zeros_like(power)
         u, r, p, power = _going_on(keep, u, r, p, power)
         s = unit * operator.transposed(r * rows, progress)
         new = np.einsum("ij,ij->j", s, s)
