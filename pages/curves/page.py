@@ -8,7 +8,7 @@ from pages.curves.choosing import choose_words, say_text
 from pages.curves.curves import Work, measured_curves
 from pages.curves.papers import MEASURED, choose_figure, papers_view
 from pages.curves.scene import CurvesScene, How
-from pages.shared.frame import heading
+from pages.shared.frame import heading_row
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -16,17 +16,22 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.sidebar import choose_lexicon, choose_mechanisms
 from pages.shared.words import say_unknown
 
-# On a phone the dials are stacked, with no gap through which the page would show.
+# The help of the choice beside the title is to its right, in place of a label above it. On a phone
+# the dials are stacked, with no gap through which the page would show.
 _STYLE = """
+.st-key-figure [data-testid=stSelectbox] { display: flex; flex-flow: row-reverse; gap: 0.5rem; }
+.st-key-figure [data-testid=stSelectbox] > :last-child { flex: 1; }
+.st-key-figure [data-testid=stWidgetLabel] { flex: none; width: auto; margin: 0; }
+.st-key-figure [data-testid=stWidgetLabel] [data-testid=stMarkdownContainer] { display: none; }
+[class*=st-key-group_title] { margin-bottom: -1.25rem; }
 @media (max-width: 640px) {
-  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0.5rem 0 1rem; }
+  [data-testid=stMainBlockContainer] h1 { font-size: 1.3rem; padding: 0; }
   .st-key-deny_dials [data-testid=stHorizontalBlock] { gap: 0; }
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
 }
 """
 
-heading(say("Could it have been another word?"), _STYLE)
-with st.sidebar:
+with heading_row(say("Could it have been another word?"), _STYLE):
     figure = choose_figure()
 if figure != MEASURED:
     papers_view(figure)

@@ -79,6 +79,7 @@ def choose_figure() -> str:
             "or TEM, Madlib and any other mechanism, measured on words of your choice."
         ),
         format_func=FIGURES.__getitem__,
+        width=290,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -188,6 +188,7 @@ class Still:
     _mark: DeltaGenerator
     _caption: DeltaGenerator
     _name: str
+    _files: bool
 
     def show(self, caption: Caption, mark: str) -> None:
         """Draw the changing parts; called each time that their fragment runs.
@@ -198,10 +199,12 @@ class Still:
         """
         self._mark.html(mark)
         with self._caption:
-            show_caption(caption, self._name)
+            (show_caption if self._files else _finding)(caption, self._name)
 
 
-def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
+def still_figure(
+    figure: go.Figure, alt: str, table: pd.DataFrame, name: str, *, files: bool = True
+) -> Still:
     """Draw a figure that is the same at every ε, outside the fragment of the changing parts.
 
     Args:
@@ -209,6 +212,8 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
         alt: its text alternative, without anything that changes.
         table: the numbers.
         name: name of the files and of the elements' keys.
+        files: True if numbers, files and the method are shown with it; otherwise the page has
+            drawers for them.
 
     Returns:
         Places for its mark and its caption.
@@ -217,8 +222,9 @@ def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) ->
         _chart(figure, name, alt, None)
         mark = st.container()
     caption = st.container()
-    fragment(show_numbers, table, name, alt)
-    return Still(mark, caption, name)
+    if files:
+        fragment(show_numbers, table, name, alt)
+    return Still(mark, caption, name, files)
 
 
 def show_numbers(
@@ -233,18 +239,37 @@ def show_numbers(
         csv: builds the table of the file; the drawing then has its own buttons for its picture.
             None for the same table, beside buttons for a figure of Plotly.
     """
+    show_all_numbers({name: (table, alt)}, name, csv)
+
+
+def show_all_numbers(
+    figures: Mapping[str, tuple[pd.DataFrame, str]],
+    name: str,
+    csv: Callable[[], pd.DataFrame] | None = None,
+) -> None:
+    """Draw the numbers and files of figures that stand side by side, as `show_numbers` does.
+
+    Args:
+        figures: by name, the numbers and their description.
+        name: name of the drawer.
+        csv: as in `show_numbers`.
+    """
     drawer = st.expander(
         say("Numbers and files"),
         key=f"table_{name}",
         icon=":material/download:",
         on_change="rerun",
     )
-    if drawer.open:
-        with drawer:
+    if not drawer.open:
+        return
+    with drawer:
+        for each, (table, alt) in figures.items():
+            if len(figures) > 1:
+                st.text(alt)
             with st.container(horizontal=True):
-                csv_button(say("Numbers as CSV"), name, csv or (lambda: table), key=f"csv_{name}")
+                csv_button(say("Numbers as CSV"), each, csv or table.copy, key=f"csv_{each}")
                 if csv is None:
-                    figure_buttons(name)
+                    figure_buttons(each)
             show_table(table, alt)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.mechanisms.registry import MECHANISMS
 from pages.shared import link
@@ -48,6 +49,12 @@ _STYLE = """
 #to-menu:focus { top: 0.5rem; }
 #told { position: fixed; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
+.st-key-title_row > :first-child { flex: 0 1 auto; }
+.st-key-title_row > :last-child { flex: 1 1 18rem; min-width: 0; }
+@media (max-width: 640px) {
+  .st-key-title_row { gap: 0.25rem !important; }
+  .st-key-title_controls { gap: 0.5rem !important; }
+}
 """
 
 
@@ -90,6 +97,20 @@ def heading(question: str, style: str = "") -> None:
     if style:
         st.html(f"<style>{style}</style>")
     st.title(question, anchor=False)
+
+
+def heading_row(question: str, style: str = "") -> DeltaGenerator:
+    """Draw the title of a page; return a row for controls beside it, on a phone below it.
+
+    Args:
+        question: the title, translated.
+        style: as in `heading`.
+    """
+    if style:
+        st.html(f"<style>{style}</style>")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="title_row"):
+        st.title(question, anchor=False, width="content")
+        return st.container(horizontal=True, vertical_alignment="top", key="title_controls")
 
 
 def open_frame() -> st.Page:

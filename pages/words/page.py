@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
+from pages.shared.frame import heading_row
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
 from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
@@ -15,11 +16,9 @@ from pages.words.maps import old_link
 from pages.words.scene import WordsScene, begin, bench_for, shown_words
 from pages.words.words import example_box, search_boxes, shown_mechanism
 
-# The panes should be in sight: the choices are beside the title, on a phone in one row, and what
-# the panes show is chosen over the right end of their heads.
+# The panes should be in sight: the choices are in one row, and what the panes show is chosen over
+# the right end of their heads.
 _STYLE = """
-.st-key-words_top > :first-child { flex: 0 1 auto; }
-.st-key-words_top > :last-child { flex: 1 1 28rem; min-width: 0; }
 [data-testid=stLayoutWrapper]:has(> .st-key-words_missing:not(:has(*))) { display: none; }
 @media (min-width: 801px) {
   [data-testid=stLayoutWrapper]:has(> .st-key-words_view) { z-index: 1; margin: -0.5rem 0 -2.5rem; }
@@ -27,17 +26,12 @@ _STYLE = """
 }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
-  .st-key-words_top { gap: 0.25rem !important; }
-  .st-key-words_controls { gap: 0.5rem !important; }
-  .st-key-words_controls > * { flex: 1 1 28% !important; min-width: 0; }
+  .st-key-title_controls > * { flex: 1 1 28% !important; min-width: 0; }
 }
 """
 
 old_link()
-st.html(f"<style>{_STYLE}</style>")
-with st.container(horizontal=True, vertical_alignment="bottom", key="words_top"):
-    st.title(say("Does your word have company?"), anchor=False, width="content")
-    controls = st.container(horizontal=True, vertical_alignment="top", key="words_controls")
+controls = heading_row(say("Does your word have company?"), _STYLE)
 # A block of its own: only there the dial sticks to the top.
 dial_place = st.container()
 
