@@ -153,6 +153,14 @@ def show_map(
         density_or_button(words)
     show_caption(caption, FIGURE)
     note(say(_READING[shown.projection]))
+    if len(shown.regions):
+        note(
+            say(
+                "Names in *italics* are regions: dense clumps of at least one word in 625 (found "
+                "by HDBSCAN on the map), each named by the most frequent of its ten most central "
+                "words."
+            )
+        )
     # The file has every point; the table below shows those near the two words.
     every = partial(
         point_table, words, shown, bench.pair.words, bench.mapped_neighbours, len(words)

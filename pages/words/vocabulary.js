@@ -462,10 +462,11 @@ function penOf(node, sheet) {
     fill() { sheet.append(node("path", { d: pen.path, fill: pen.fillStyle, ...look() })); },
     stroke() { sheet.append(node("path", { d: pen.path, fill: "none", stroke: pen.strokeStyle, "stroke-width": pen.lineWidth, ...look() })); },
     strokeText(text, x, y) {
-      const bold = pen.font.startsWith("650");
+      const style = pen.font.startsWith(BOLD) ? { "font-size": 14, "font-weight": 650 }
+        : pen.font.startsWith(REGION) ? { "font-size": 16, "font-weight": 600, "font-style": "italic" } : {};
       sheet.append(node("text", {
         x: x.toFixed(1), y: y.toFixed(1), fill: pen.ink, stroke: pen.strokeStyle, "stroke-width": 3, "stroke-linejoin": "round",
-        "paint-order": "stroke", ...(bold ? { "font-size": 14, "font-weight": 650 } : {}),
+        "paint-order": "stroke", ...style,
       }, text));
     },
     fillText() { sheet.lastChild.setAttribute("fill", pen.fillStyle); },
@@ -558,9 +559,13 @@ async function receive(state) {
   const pack = await unpack(bytes);
   if (!state.root.isConnected || pack.head.name !== state.data.packet) return;
   for (const map of Object.values(pack.maps)) Object.assign(map, { grid: indexed(map.points), levels: new Uint8Array(pack.count).fill(NEVER), ready: 0 });
-  const widths = new Float32Array(pack.count), context = make("canvas").getContext("2d");
-  context.font = `12px ${getComputedStyle(state.stage).fontFamily}`;
-  state.widthOf = (row) => widths[row] || (widths[row] = context.measureText(pack.names[row]).width + 0.01);
+  const { fontFamily } = getComputedStyle(state.stage);
+  const [plain, wide] = ["12px", REGION].map((style) => {
+    const widths = new Float32Array(pack.count), context = make("canvas").getContext("2d");
+    context.font = `${style} ${fontFamily}`;
+    return (row) => widths[row] || (widths[row] = context.measureText(pack.names[row]).width + 0.01);
+  });
+  state.widthOf = (row, region) => (region ? wide : plain)(row);
   state.pack = pack;
   state.map = state.before = null;
   state.waiting.hidden = true;

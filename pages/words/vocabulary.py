@@ -109,6 +109,10 @@ def pack(
         "words": count,
         "maps": [str(projection) for projection in maps],
         "parked": parked,
+        "regions": {
+            str(projection): shown.regions[shown.regions[:, 0] < count].tolist()
+            for projection, shown in maps.items()
+        },
         "bounds": bounds,
         "near": None if density is None else density.k,
         "colours": {"light": LIGHT, "dark": DARK},

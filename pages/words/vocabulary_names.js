@@ -5,6 +5,7 @@ const CELLS = 128, SPAN = 65536 / CELLS; // a grid over the steps of a map, −3
 const STEPS = 2; // levels of names for each doubling of the zoom
 const LEVELS = 18;
 const NEVER = 255;
+const NARROW = 16; // pixels: half of a region from which its name goes first
 const LINE = 14, AIR_X = 12, AIR_Y = 7; // pixels: height of a name, and the free space around it
 
 // The packet as `pages/words/vocabulary.py` writes it.
@@ -18,7 +19,7 @@ async function unpack(bytes) {
   const maps = {};
   let place = 0;
   for (const name of head.maps) {
-    maps[name] = { name, points: new Int16Array(plain, place, 2 * count) };
+    maps[name] = { name, points: new Int16Array(plain, place, 2 * count), regions: new Map(head.regions[name]) };
     place += 4 * count;
   }
   let classes = new Uint8Array(count);
@@ -84,25 +85,28 @@ function nearestRow(map, x, y, reach) {
   return best;
 }
 
-// Level from which each name is shown. The frequent words choose first. A name that has room keeps
-// it while zooming in, since only the gaps grow: so names neither flicker while the map is moved,
-// nor depend on what is in view. This is a generator, so that it can be done bit by bit.
+// Level from which each name is shown. Regions that are wide enough choose first, the widest before
+// the others; then words, the frequent ones before the others. A name that has room keeps it while
+// zooming in, since only the gaps grow: so names neither flicker while the map is moved, nor depend
+// on what is in view. This is a generator, so that it can be done bit by bit.
 function* levelsOf(map, count, scale, widthOf) {
-  const { points } = map;
+  const { points, regions } = map, wide = (row) => widthOf(row, regions.has(row));
   map.levels = new Uint8Array(count).fill(NEVER);
   map.ready = 0;
   const named = [];
   for (let level = 0; level < LEVELS; level++) {
     const zoom = scale * 2 ** (level / STEPS);
     const taken = new Map();
-    for (const row of named) occupy(taken, points, row, zoom, widthOf(row));
+    for (const row of named) occupy(taken, points, row, zoom, wide(row));
+    const place = (row) => {
+      if (map.levels[row] !== NEVER || !isFree(taken, points, row, zoom, wide(row), wide)) return;
+      map.levels[row] = level;
+      named.push(row);
+      occupy(taken, points, row, zoom, wide(row));
+    };
+    for (const [row, half] of regions) if (half * zoom > NARROW) place(row);
     for (let row = 0; row < count; row++) {
-      if (map.levels[row] !== NEVER) continue;
-      if (isFree(taken, points, row, zoom, widthOf(row), widthOf)) {
-        map.levels[row] = level;
-        named.push(row);
-        occupy(taken, points, row, zoom, widthOf(row));
-      }
+      place(row);
       if (row % 256 === 255) yield;
     }
     map.ready = level + 1;

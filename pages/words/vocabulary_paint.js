@@ -119,6 +119,8 @@ function letter(context, text, x, y, ink, ground) {
 
 const WHOLE = 34; // pixels: radius of the disc of a probability of 1
 const ABOVE = 7; // pixels from a point up to its name
+const BOLD = "650 14px", REGION = "italic 600 16px"; // names of words in focus, and of regions
+const WIDEST = 0.4; // half of a region above this share of the frame is a region no more
 
 // Everything above the points: outputs, the words in focus, and names.
 function paintOver(context, scene) {
@@ -199,9 +201,9 @@ function paintNames(context, scene, { across, down, shown, near }) {
   // The marks of the two words leave no room for a name.
   const taken = pair.filter((word) => word.row !== null)
     .map(({ row }) => [across(row) - 9, down(row) - 7, across(row) + 9, down(row) + 9]);
-  const put = (row, bold, raised) => {
+  const put = (row, style, raised) => {
     if (row === null || row < 0 || done.has(row) || !shown(row)) return;
-    context.font = bold ? `650 14px ${font}` : `12px ${font}`;
+    context.font = `${style} ${font}`;
     const wide = context.measureText(pack.names[row]).width / 2 + 3;
     const x = Math.max(wide, Math.min(width - wide, across(row))), y = Math.max(LINE + 2, down(row) - raised);
     const box = [x - wide, y - LINE, x + wide, y + 4];
@@ -210,12 +212,12 @@ function paintNames(context, scene, { across, down, shown, near }) {
     done.add(row);
     letter(context, pack.names[row], x, y, ink, ground);
   };
-  put(hover, true, ABOVE + 5);
-  if (look) put(look.row, true, ABOVE + 5);
-  for (const word of pair) put(word.row, true, ABOVE + 5);
-  for (const row of near) put(row, false, ABOVE);
+  put(hover, BOLD, ABOVE + 5);
+  if (look) put(look.row, BOLD, ABOVE + 5);
+  for (const word of pair) put(word.row, BOLD, ABOVE + 5);
+  for (const row of near) put(row, "12px", ABOVE);
   const level = Math.min(Math.floor(STEPS * Math.log2(view.k) + 1e-6), map.ready - 1);
-  context.font = `12px ${font}`;
+  const widest = WIDEST * Math.min(width, height);
   const half = [width / view.scale / 2, height / view.scale / 2];
   let count = done.size;
   if (scene.quiet) return count;
@@ -223,9 +225,11 @@ function paintNames(context, scene, { across, down, shown, near }) {
     if (map.levels[row] > level || done.has(row)) return;
     const x = across(row), y = down(row) - ABOVE;
     if (y < 0 || y > height + LINE || x < -40 || x > width + 40) return;
-    const wide = scene.widthOf(row) / 2;
+    const named = map.regions.get(row) * view.scale; // NaN for a word that names no region
+    const region = named > NARROW && named < widest, wide = scene.widthOf(row, region) / 2;
     if (taken.some((box) => x - wide < box[2] && box[0] < x + wide && y - LINE < box[3] && box[1] < y + 4)) return;
     count += 1;
+    context.font = `${region ? REGION : "12px"} ${font}`;
     letter(context, pack.names[row], x, y, ink, ground);
   });
   return count;

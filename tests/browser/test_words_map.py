@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.neighbours import rank
+from dpcore.measure.maps.fit import vocabulary_map
 from dpcore.plots.maps.panes import DARK, LIGHT
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
@@ -218,6 +219,18 @@ def test_names_appear_as_one_comes_nearer_and_none_lies_on_another(
     assert len(names(page)) >= 1
 
 
+def test_regions_have_names_that_go_first(app_url: str, new_page: NewPage) -> None:
+    page, _ = new_page(reduced_motion="reduce")
+    open_map(page, app_url, "&projection=UMAP")
+    lexicon = load("default")
+    widest = [
+        lexicon.words[row] for row in vocabulary_map(lexicon, "umap").regions[:20, 0].tolist()
+    ]
+    written = {text for text, *_ in names(page)}
+    # Two names may want one place, and the words of the panes have theirs.
+    assert len(written & set(widest)) >= 12
+
+
 def test_a_tap_looks_and_a_button_chooses_the_word_of_the_page(
     app_url: str, new_page: NewPage
 ) -> None:
@@ -368,6 +381,10 @@ def test_a_phone_taps_drags_and_pinches(app_url: str, new_page: NewPage) -> None
 def test_what_is_in_sight_is_saved_as_lines(app_url: str, new_page: NewPage) -> None:
     page, _ = new_page(reduced_motion="reduce")
     open_map(page, app_url)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save this view as SVG").click()
+    # Names of regions, which a view of a single word no longer has.
+    assert 'font-style="italic"' in waiting.value.path().read_text(encoding="utf-8")
     find(page, "violin")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save this view as SVG").click()

@@ -223,6 +223,47 @@ def neighbours_kept(true: IntArray, shown: IntArray) -> NDArray[np.uint8]:
     return np.asarray(both.reshape(true.shape).sum(axis=1), dtype=np.uint8)
 
 
+_REGION_SHARES, _CENTRAL = (250, 625), 10
+
+
+def named_regions(
+    vectors: NDArray[np.float32], steps: NDArray[np.integer], common: int = _CENTRAL
+) -> IntArray:
+    """Return the regions of a map: its dense clumps of at least one in 625 words, by their names.
+
+    A clump is a leaf of the hierarchy of densities (HDBSCAN: Campello, Moulavi and Sander 2013),
+    once of at least a 250th, once of a 625th of the words. Of the words whose vectors are nearest
+    to the mean of its vectors, the most frequent one names it.
+
+    Args:
+        vectors: shape (m, d), the most frequent word first.
+        steps: points of the map, shape (m, 2).
+        common: nearest words among which the most frequent one is taken.
+
+    Returns:
+        See `Map.regions`.
+    """
+    from sklearn.cluster import HDBSCAN
+
+    found: dict[int, int] = {}
+    for share in _REGION_SHARES:
+        size = max(_CENTRAL, len(steps) // share)
+        if len(steps) <= size:
+            continue
+        fitted = HDBSCAN(size, _CENTRAL, cluster_selection_method="leaf", copy=True).fit(
+            steps.astype(np.float64)
+        )
+        for clump in range(fitted.labels_.max() + 1):
+            rows = np.flatnonzero(fitted.labels_ == clump)
+            off = vectors[rows].astype(np.float64) - vectors[rows].mean(axis=0, dtype=np.float64)
+            central = rows[np.argsort((off**2).sum(axis=1), kind="stable")[:common]]
+            word = int(central.min())
+            across = steps[rows].astype(np.float64) - steps[word]
+            found.setdefault(word, round(float(np.median(np.hypot(*across.T)))))
+    widest = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return np.array(widest, dtype=np.int64).reshape(-1, 2)
+
+
 def density_kept(true: FloatArray, shown: FloatArray) -> float:
     """Return Spearman's correlation of mean neighbour distances in space and on the map.
 
@@ -456,4 +497,8 @@ def _build(
         k,
         parameters,
         density_kept(true_distances, shown_distances),
+        # The nearness of a map by PCA says too little.
+        np.zeros((0, 2), dtype=np.int64)
+        if plan.centres or plan.projection is Projection.PCA
+        else named_regions(vectors, steps[0]),
     )

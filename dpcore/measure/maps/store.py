@@ -12,7 +12,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -125,6 +125,8 @@ class Map:
         density: rank correlation (Spearman) between the words' mean distance to their k nearest
             words in the original space and on the map: 1 if dense and sparse places stay so; NaN
             where all distances of a side are equal.
+        regions: row of the word that names a region, and how far from it half of the region's words
+            are, in steps, shape (r, 2), the widest first; for the whole lexicon by UMAP or densMAP.
     """
 
     projection: Projection
@@ -136,10 +138,11 @@ class Map:
     parameters: dict[str, Any]
     centres: tuple[int, ...] = ()
     density: float = float("nan")
+    regions: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for array in (self.words, self.points, self.kept):
+        for array in (self.words, self.points, self.kept, self.regions):
             array.setflags(write=False)
 
     def __len__(self) -> int:
@@ -237,6 +240,7 @@ def make_map(
     k: int,
     parameters: dict[str, Any],
     density: float,
+    regions: IntArray,
 ) -> Map:
     """Return a map from its stored parts.
 
@@ -249,6 +253,7 @@ def make_map(
         k: neighbours compared.
         parameters: see `Map`.
         density: see `Map`.
+        regions: see `Map`.
     """
     multiples, step = points
     return Map(
@@ -261,6 +266,7 @@ def make_map(
         parameters | {"step": step},
         plan.centres,
         density,
+        regions.astype(np.int64),
     )
 
 
@@ -299,6 +305,8 @@ def _arrays_of(shown: Map) -> dict[str, NDArray[Any]]:
     # A map of the whole lexicon shows its words in order: no need to store them.
     if not np.array_equal(shown.words, np.arange(len(shown))):
         arrays["words"] = shown.words.astype(np.int32)
+    if len(shown.regions):
+        arrays["regions"] = shown.regions.astype(np.int32)
     return arrays
 
 
@@ -312,6 +320,7 @@ def _restored(
         m, k, density = len(points), int(facts["k"]), facts["density"]
         step = float(facts["parameters"]["step"])
         words = np.asarray(arrays.get("words", np.arange(m)))
+        regions = arrays.get("regions", np.zeros((0, 2), dtype=np.int32))
         fits = (
             points.dtype == np.dtype(np.int16)
             and kept.dtype == np.dtype(np.uint8)
@@ -321,6 +330,9 @@ def _restored(
             and facts["centres"] == list(plan.centres)
             and k >= 1
             and 0 < step < _LARGEST_STEP
+            and regions.dtype == np.dtype(np.int32)
+            and regions.shape == (len(regions), 2)
+            and bool(np.all((regions >= 0) & (regions < (m, 2 * _STEPS * math.sqrt(2) + 1))))
         )
         if not fits:
             return None
@@ -333,6 +345,7 @@ def _restored(
             k,
             dict(facts["parameters"]),
             math.nan if density is None else float(density),
+            regions,
         )
     except FIELDS:
         return None

@@ -17,6 +17,7 @@ from dpcore.measure.density import neighbourhood, ordinary_words
 from dpcore.measure.maps import fit
 from dpcore.measure.maps.fit import (
     density_kept,
+    named_regions,
     neighbours_kept,
     pca_plane,
     plane_neighbours,
@@ -356,3 +357,38 @@ def test_far_islands_are_at_the_edge_of_a_frame_that_they_do_not_set(projection:
     assert (np.ptp(points, axis=0) <= (high - low) + 0.05 * side).all()
     inside = np.abs(points[np.abs(moved - offset).max(axis=1) > 1e-6])
     assert (inside <= (high - low) / 2 + 0.021 * side).all()
+
+
+def test_regions_are_the_dense_clumps_by_their_most_central_common_words(
+    rng: MakeRng,
+) -> None:
+    draws, each = rng(0), 60
+    middles = np.array([[0, 0], [20_000, 0], [0, 20_000]])
+    clump = np.repeat([0, 1, 2], each)
+    order = draws.permutation(len(clump))
+    clump = clump[order]
+    steps = np.rint(middles[clump] + draws.normal(scale=500, size=(3 * each, 2))).astype(np.int16)
+    # Words alone: they belong to no clump, although they come first.
+    steps[:3] = [[-30_000, -30_000], [30_000, 30_000], [30_000, -30_000]]
+    vectors = (np.eye(3)[clump] * 50 + draws.normal(size=(3 * each, 3))).astype(np.float32)
+    regions = named_regions(vectors, steps)
+    assert len(regions) == 3
+    assert sorted(clump[regions[:, 0]]) == [0, 1, 2]
+    for word, spread in regions.tolist():
+        rows = np.flatnonzero(clump == clump[word])
+        rows = rows[rows > 2]
+        apart = np.linalg.norm(vectors[rows] - vectors[rows].mean(axis=0), axis=1)
+        central = rows[np.argsort(apart)[:14]]
+        assert word in central
+        assert 200 < spread < 1_500
+    assert regions[:, 1].tolist() == sorted(regions[:, 1].tolist(), reverse=True)
+    assert named_regions(vectors[:9], steps[:9]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("projection", ["umap", "densmap"])
+def test_the_bundled_maps_have_the_regions_of_their_points(projection: str) -> None:
+    lexicon = catalogue.load("default")
+    shown = fit.vocabulary_map(lexicon, projection)
+    steps = np.rint(shown.points / np.float64(shown.parameters["step"])).astype(np.int16)
+    assert np.array_equal(shown.regions, named_regions(lexicon.vectors, steps))
+    assert len(shown.regions) > 100

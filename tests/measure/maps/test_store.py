@@ -3,6 +3,7 @@
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ def same(first: Any, second: Any) -> bool:
         first.points.tobytes() == second.points.tobytes()
         and first.kept.tobytes() == second.kept.tobytes()
         and (first.words == second.words).all()
+        and np.array_equal(first.regions, second.regions)
         and first.parameters == second.parameters
         and (first.k, first.centres, first.fingerprint)
         == (second.k, second.centres, second.fingerprint)
@@ -66,6 +68,18 @@ def test_a_damaged_map_counts_as_absent_and_is_built_again(cache: Path, small: L
             fit.vocabulary_map(small, "pca")
     assert same(fit.build_vocabulary_map(small, "pca"), built)
     assert same(fit.vocabulary_map(small, "pca"), built)
+
+
+def test_regions_come_back_and_damaged_ones_do_not(small: Lexicon) -> None:
+    plan, shown = plan_of_vocabulary("pca"), fit.build_vocabulary_map(small, "pca")
+    named = replace(shown, regions=np.array([[7, 300], [0, 20]]))
+    maps_store.keep_map(plan, named)
+    back = maps_store.recall_map(plan, small.fingerprint)
+    assert back is not None
+    assert same(back, named)
+    for wrong in ([[60, 3]], [[-1, 3]], [[1, -3]], [[1, 2, 3]], [[1, 99_000]]):
+        maps_store.keep_map(plan, replace(shown, regions=np.array(wrong)))
+        assert maps_store.recall_map(plan, small.fingerprint) is None
 
 
 def test_a_file_that_holds_another_kind_of_map_counts_as_absent(small: Lexicon) -> None:
