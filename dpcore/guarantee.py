@@ -301,7 +301,7 @@ class ApproximateLocalPrivacy(Guarantee):
         # The union bound over the places; a δ of 1 allows any output.
         delta = self.summed_delta(tokens)
         if delta == "1":
-            return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is promised."
+            return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is guaranteed."
         return (
             f"{_two_texts(tokens)} ε = {at_most(self.epsilon, times=tokens)} and "
             f"δ = {delta} hold (sums over the places)."

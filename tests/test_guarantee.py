@@ -106,7 +106,7 @@ def test_a_text_adds_up_its_tokens() -> None:
     assert "ε = 24" in text
     assert "δ = 0.00012 hold" in text
     assert "δ = 0.0002 hold" in _make(ApproximateLocalPrivacy).for_tokens(20)  # 10^-3.7 is less
-    assert "nothing is promised" in _make(ApproximateLocalPrivacy).for_tokens(100_000)
+    assert "nothing is guaranteed" in _make(ApproximateLocalPrivacy).for_tokens(100_000)
     assert "0 protected words" in _make(MetricPrivacy).for_tokens(0)
     for kind in KINDS:  # two texts, and what is alike in them
         assert (

@@ -43,7 +43,7 @@ HEADINGS = (
     "changed", "condition", "content words guessed",
     "cost", "count", "draw", "figure", "guessed", "likeliest",
     "lonelier than", "mark", "meaning by an encoder", "method", "near", "nearness", "now", "of",
-    "place", "promise there", "released", "runs", "setting", "state", "stays", "text", "token",
+    "place", "guarantee there", "released", "runs", "setting", "state", "stays", "text", "token",
     "value", "weight", "which word", "words that stay", "written", "ε of the text", "× least",
 )  # fmt: skip
 """Columns of tables that the engine names, or a page for a file."""

@@ -92,7 +92,7 @@ class Composition:
             return "The claim for one word is refuted, so nothing is composed for the whole text."
         if not self.epsilon < math.inf:
             return (
-                f"For δ = {self.delta} nothing is promised of the whole text: the δ of its "
+                f"For δ = {self.delta} nothing is guaranteed of the whole text: the δ of its "
                 "words add up to more."
             )
         sum_of = "the plain sum"

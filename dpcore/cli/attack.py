@@ -600,7 +600,7 @@ def _output_lines(row: dict[str, Any]) -> Iterator[str]:
     if worst:
         yield (
             f"  odds of {worst['word']!r} against {worst['other']!r}: times "
-            f"e^{worst['log_ratio']:.4g}, promised at most e^{at_most(worst['claimed'])}"
+            f"e^{worst['log_ratio']:.4g}, guaranteed at most e^{at_most(worst['claimed'])}"
             + (" (broken)" if worst["broken"] else "")
         )
     if overall:

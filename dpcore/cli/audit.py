@@ -116,8 +116,8 @@ def _lines(report: FunctionReport) -> Iterator[str]:
         yield f"  processes  {report.repeats.sentence}"
     if report.evidence:
         yield (
-            f"  reach      factors up to e^{report.resolution:.4g} can be seen; the promise allows "
-            f"less for {report.within_reach:,} of {report.pairs:,} pairs of words"
+            f"  reach      factors up to e^{report.resolution:.4g} can be seen; the guarantee "
+            f"allows less for {report.within_reach:,} of {report.pairs:,} pairs of words"
         )
     yield f"  assumed    {report.assumed}"
 

@@ -63,7 +63,7 @@ _RANDOM = "random"
 _LINES = 64  # of a file, rewritten at a time
 _VOCABULARY = "words of the public texts"
 _NOT_COVERED = (
-    "the promise is about the text that is rewritten; it says nothing of the texts that the "
+    "the guarantee is about the text that is rewritten; it says nothing of the texts that the "
     "network was trained on"
 )
 

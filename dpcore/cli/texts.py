@@ -419,7 +419,7 @@ def _two_texts(
             "rows": rows,
         },
         [
-            f"{different} of {first.size} words differ; the losses promised for them sum to "
+            f"{different} of {first.size} words differ; the losses guaranteed for them sum to "
             f"{at_most(total)}.",
             f"Together they are (ε, δ)-indistinguishable at ε = {at_most(least)} for δ = "
             f"{options.delta:g}.",

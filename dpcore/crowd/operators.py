@@ -425,6 +425,6 @@ def check_countable(mechanism: Mechanism, epsilon: float) -> None:
     guarantee = mechanism.guarantee(epsilon)
     if guarantee.status is Status.REFUTED:
         raise ParameterError(
-            f"nothing is counted in texts of {mechanism.short}: its promise is refuted "
+            f"nothing is counted in texts of {mechanism.short}: its guarantee is refuted "
             f"({guarantee.reason})"
         )

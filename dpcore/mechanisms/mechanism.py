@@ -112,7 +112,7 @@ class LossBounds:
         chance = 1.0 if self.chance is None else self.chance
         if not (0 < self.promised < math.inf and self.span > 0 and 0 < chance <= 1):
             raise ParameterError(
-                "bounds on losses need a finite promised loss > 0, a span > 0 and a chance in "
+                "bounds on losses need a finite guaranteed loss > 0, a span > 0 and a chance in "
                 f"(0, 1], got {self.promised}, {self.span} and {self.chance}"
             )
 

@@ -341,7 +341,7 @@ class NeighbourResponse(Response):
     title = "Randomised response over neighbours"
     summary = (
         "Takes one of the k nearest words, the word itself among them, or any word at all: the "
-        "promise holds between any two words, in any number of dimensions"
+        "guarantee holds between any two words, in any number of dimensions"
     )
     source = "docs/optimal.md, section 3; k = 1 is Kairouz, Oh, Viswanath 2014"
     cited: ClassVar[tuple[str, ...]] = ("kairouz2014extremal",)

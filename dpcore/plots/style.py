@@ -226,7 +226,7 @@ SCALES = {
     EpsilonMeaning.METRIC_LOG: Scale(
         "Metric privacy, in ln ε",
         "ln ε (ε per unit of distance)",
-        "The same promise as metric privacy, but useful only at huge values, so the axis is the "
+        "The same guarantee as metric privacy, but useful only at huge values, so the axis is the "
         "natural logarithm of ε.",
         PURPLE,
         "dash",

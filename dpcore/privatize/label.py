@@ -78,9 +78,9 @@ class Label:
         if self.record["kind"] != "release":
             return "An experiment: this must never be released."
         if guarantee["status"] == Status.REFUTED:
-            return f"The promise is refuted: {guarantee['reason']}"
+            return f"The guarantee is refuted: {guarantee['reason']}"
         if guarantee["status"] == Status.CONDITIONAL:
-            return f"The promise holds under a condition only: {guarantee['reason']}"
+            return f"The guarantee holds under a condition only: {guarantee['reason']}"
         return ""
 
     @property
@@ -128,7 +128,7 @@ class Label:
             (
                 "Two numbers",
                 (
-                    f"Promised: ε = {at_most(record['epsilon'])} {_MEANS[guarantee['kind']]}.",
+                    f"Guaranteed: ε = {at_most(record['epsilon'])} {_MEANS[guarantee['kind']]}.",
                     f"Given away: {self.guesses}",
                 ),
             ),

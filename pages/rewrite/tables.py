@@ -247,7 +247,7 @@ def python_cell(scene: RewriteScene) -> str:
     ]
     names = [each.redactor for each in scene.redactions]
     redactors = [
-        f"for name in {names!r}:  # redactors: no epsilon, no promise",
+        f"for name in {names!r}:  # redactors: no epsilon, no guarantee",
         f"    print(name, dp.redact({scene.text!r}, name).named, sep=': ')",
     ]
     return "\n".join(

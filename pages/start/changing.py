@@ -151,7 +151,7 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         promised = promised_epsilon(kind, epsilon)
         reading = guessed([kind], epsilon)
         left = (say(ABOUT), "") if reading is None else (reading.about, reading.words)
-        spoken = f"{' '.join(left)}; {say('The promise')}: {promised}"
+        spoken = f"{' '.join(left)}; {say('The guarantee')}: {promised}"
         # What is guessed stands above the dial in large numbers, and not twice.
         steps.append(Step(("", ""), (say("Guarantee"), promised), spoken, epsilon, share))
     return Dial(

@@ -254,7 +254,7 @@ def test_the_delta_of_words_counts() -> None:
     nothing = composition(mechanism, 0.1, 200, 1e-3)
     assert nothing.epsilon == math.inf
     assert nothing.to_dict()["epsilon"] is None
-    assert "nothing is promised" in nothing.statement
+    assert "nothing is guaranteed" in nothing.statement
     some = composition(mechanism, 0.1, 200, 1e-2)
     assert some.epsilon < some.total
     assert some.total_delta == "0.002"
@@ -303,7 +303,7 @@ def test_statements() -> None:
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -1.0, 0.0])
 def test_nonsense_is_refused(wrong: float) -> None:
-    with pytest.raises(ParameterError, match="promised loss"):
+    with pytest.raises(ParameterError, match="guaranteed loss"):
         LossBounds(wrong)
     if wrong != math.inf:
         with pytest.raises(ParameterError, match="span"):

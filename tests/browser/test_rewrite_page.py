@@ -142,7 +142,7 @@ def test_a_redactor_stands_beside_them_with_the_kinds_on_its_blocks(
     expect(page.get_by_role("img", name="blacked out: date")).to_be_visible()
     line = page.get_by_role("group", name="Rules of a redactor: what it leaves of the text")
     expect(line).to_contain_text("and works for a small bank there.")
-    expect(page.get_by_text("no ε: nothing is promised about what stays")).to_be_visible()
+    expect(page.get_by_text("no ε: nothing is guaranteed about what stays")).to_be_visible()
     wait_idle(page)
     assert query(page)["redactors"] == ["rules"]
     blocks.first.hover()  # under the pointer a pill of Streamlit's own is paler

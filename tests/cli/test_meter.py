@@ -86,7 +86,7 @@ def test_optimal_is_called_best_on_its_conditions(
         ([], "--guessed-at-most"),
         (["--epsilon", "1", "--delta", "0.1"], "local"),
         (["--guessed-at-most", "2"], "share"),
-        (["--guessed-at-most", "0.00001", "--local"], "no ε promises"),
+        (["--guessed-at-most", "0.00001", "--local"], "no ε guarantees"),
         (["--epsilon", "1", "--prior", "nosuchword=1"], "nosuchword"),
         (["--epsilon", "1", "--distance", "--delta", "0.1"], "--distance goes with"),
         (["--guessed-at-most", ".1", "--distance"], "--distance goes with"),

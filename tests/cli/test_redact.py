@@ -39,7 +39,7 @@ def test_a_person_reads_kinds_and_that_nothing_is_guaranteed(
     assert out.splitlines()[0] == "Please call [NAME] on [PHONE], not me."
     assert {line.split()[0] for line in out.splitlines()[3:]} == {"name", "phone"}
     assert err.strip() == (
-        "no ε: nothing is promised about what stays; 5 of 8 words are released as they are"
+        "no ε: nothing is guaranteed about what stays; 5 of 8 words are released as they are"
     )
 
 

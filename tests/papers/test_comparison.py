@@ -117,7 +117,7 @@ def test_our_side_follows_the_record(name: str) -> None:
     rows = comparison_rows(recorded)
     fixed = {
         "number of words n", "smallest distance Δ₀", "smallest ε", "clipping norm C",
-        "the promise at these ε",
+        "the guarantee at these ε",
     }  # fmt: skip
     for before, after in zip(rows, changed, strict=True):
         assert before.in_paper == after.in_paper

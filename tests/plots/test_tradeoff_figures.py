@@ -84,7 +84,7 @@ def test_how_many_times_the_least_epsilon() -> None:
     assert wastes(rows, 2.0) == {"a": (1.0, 2.0)}  # nothing spends less than the least
     caption = frontier_caption({"a": (2.0, 8.0), "b": (3.0, 3.0)})
     assert caption.endswith("is this many times the least: a 2 to 8, b 3.")
-    assert frontier_caption({}).endswith("no mechanism that keeps its ε is above it.")
+    assert frontier_caption({}).endswith("no mechanism with this ε is above it.")
 
 
 def test_the_bound_on_meaning_says_below_which_epsilon_no_half_is_left() -> None:

@@ -123,7 +123,7 @@ def test_a_refuted_guarantee_and_an_experiment_are_said_first() -> None:
     guarantee = adept.guarantee(10.0)
     assert guarantee.status is Status.REFUTED
     label = labelled(adept, 10.0)
-    assert label.warning == f"The promise is refuted: {guarantee.reason}"
+    assert label.warning == f"The guarantee is refuted: {guarantee.reason}"
     assert "nothing is composed" in " ".join(dict(label.sections)["A whole text"])
     assert label.to_html().index("refuted") < label.to_html().index("What is protected")
     assert labelled(create("tem", words), 2.0, original=True).warning.startswith("An experiment")

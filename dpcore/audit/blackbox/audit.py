@@ -485,5 +485,5 @@ class _Audit:
         early = "stopped early; " if stopped else ""
         seen = f"a factor above e^{self._resolution():.3g} cannot be seen"
         if not search.within_reach:
-            return f"{early}{seen}, and the promise allows more for all {search.pairs:,} pairs"
+            return f"{early}{seen}, and the guarantee allows more for all {search.pairs:,} pairs"
         return f"{early}{search.pairs:,} pairs of words, {self.function.calls:,} calls; {seen}"

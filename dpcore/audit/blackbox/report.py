@@ -158,7 +158,7 @@ class FunctionReport:
         # Lower bounds are rounded down and what is allowed up: the sentence stays true.
         best = self.evidence[0]
         allowed = (
-            f"; the promise allows a factor of e^{at_most(best.allowed)}"
+            f"; the guarantee allows a factor of e^{at_most(best.allowed)}"
             + ("" if best.distance is None else f" at their distance of {best.distance:.4g}")
             + ("" if not self.promise.delta else f" and δ = {self.promise.delta:.4g}")
         )

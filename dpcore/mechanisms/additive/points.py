@@ -273,7 +273,7 @@ class Decoding:
 _REASON = (
     "Rounding of the noise, of the noisy point and of the comparison, and the grains of NumPy's "
     "samplers, bounded for every word and set of outputs; assumed is that those samplers have "
-    "their law to 2^-50 and that the search is exact. A promise of loss l holds for what is "
+    "their law to 2^-50 and that the search is exact. A guarantee of loss l holds for what is "
     "sampled with loss l + 2·relative, but for a probability of "
     "(1 + e^(l + 2·relative))·total_variation."
 )

@@ -123,7 +123,7 @@ class Diffractor(ExactMechanism):
         return (
             f"Words that mean nearly the same may be far apart: for a quarter of all words it is "
             f"{int(np.quantile(apart, 0.75)):,} places or more to the nearest word on some list, "
-            f"and at most {int(apart.max()):,}: ε is promised for each place"
+            f"and at most {int(apart.max()):,}: ε is guaranteed for each place"
         )
 
 

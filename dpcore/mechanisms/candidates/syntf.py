@@ -66,7 +66,7 @@ class SynTF(ExactMechanism):
         if self._restricted:
             reason = (
                 f"Each word has {self.k} possible outputs of its own: one that is not possible "
-                "for the other word has a loss of ∞. With candidates=all the promise holds."
+                "for the other word has a loss of ∞. With candidates=all the guarantee holds."
             )
         value = self.check_epsilon(epsilon)
         return PureLocalPrivacy(

@@ -36,7 +36,7 @@ class Adept(ClippedLaplace):
     short = "adept"
     title = "ADePT (as published)"
     summary = (
-        "Laplace noise on the clipped vector, smaller than its promise needs by the root of the "
+        "Laplace noise on the clipped vector, smaller than its guarantee needs by the root of the "
         "dimension; `laplace` and `l2-laplace` have the noise that it needs"
     )
     source = "Krishna, Gupta, Dupuy 2021, Theorem 1"

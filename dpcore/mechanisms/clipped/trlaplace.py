@@ -474,7 +474,7 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
     key = "trlaplace-corrected.v1"
     short = "trlaplace-corrected"
     title = "TrLaplace (corrected)"
-    summary = "Truncated Laplace noise, cut off as far out as its promise needs"
+    summary = "Truncated Laplace noise, cut off as far out as its guarantee needs"
     source = "our derivation; the exact δ is 1 − Π(1 − m(v_i))"
     cited: ClassVar[tuple[str, ...]] = ("huang2024trlaplace",)
 

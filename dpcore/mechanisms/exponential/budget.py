@@ -243,7 +243,7 @@ class Budget(ExactMechanism):
             reason = (
                 "d″ is at most the smaller share times the Euclidean distance, and shorter where a "
                 "way over words of a small share is: losses obey the triangle inequality, so no "
-                f"mechanism could promise more budget. It is a metric, {proof}"
+                f"mechanism could guarantee more budget. It is a metric, {proof}"
             )
         separation = self.lexicon.with_metric(Metric.EUCLIDEAN).extent.separation
         factor = float(shares.values.max())
@@ -285,7 +285,7 @@ class Budget(ExactMechanism):
                 f"may be told apart by ε·{self.apart:.4g}"
             )
         return (
-            "What is promised to the smallest budget all words pay for: of two words with the "
+            "All words pay for the guarantee of the smallest budget: of two words with the "
             f"largest, half are left with {self.left:.2f} times their ε or less"
         )
 

@@ -124,8 +124,8 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     title = "Optimal metric mechanism"
     summary = (
         "Chooses a word with a probability that falls exponentially with its distance, weighted "
-        "to keep the most words that its promise allows, if all are equally likely and ε is at or "
-        "above the critical one of the vocabulary"
+        "to keep the most words that its guarantee allows, if all are equally likely and ε is at "
+        "or above the critical one of the vocabulary"
     )
     source = "docs/optimal.md, Theorems 1 and 2"
     meaning = EpsilonMeaning.METRIC

@@ -81,7 +81,7 @@ class SanText(ExactMechanism):
 
     metric: str = parameter(
         "euclidean",
-        help="the distance; cosine is no metric, and the promise in it is refuted: angular holds",
+        help="the distance; cosine is no metric, and the guarantee in it is refuted: angular holds",
         choices=("euclidean", "angular", COSINE),
     )
 
@@ -123,7 +123,7 @@ class SanText(ExactMechanism):
             reason = (
                 "1 − cos θ breaks the triangle inequality: two words at a small angle θ are θ²/2 "
                 "apart, but their distances to a third may differ by sin θ, and the loss per "
-                "distance grows as 2/θ. With metric=angular the promise holds."
+                "distance grows as 2/θ. With metric=angular the guarantee holds."
             )
             # ½c² ≤ c for chords c ≤ 2, and c ≤ θ.
         return MetricPrivacy(

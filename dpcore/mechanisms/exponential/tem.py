@@ -418,7 +418,7 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
     short = "tem-calibrated"
     title = "Calibrated TEM"
     summary = (
-        "TEM with the least randomness that its promise allows on this very vocabulary, "
+        "TEM with the least randomness that its guarantee allows on this very vocabulary, "
         "where every pair of words was computed"
     )
     source = "our calibration of Carvalho et al. 2021, Algorithm 2"

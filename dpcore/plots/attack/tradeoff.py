@@ -168,7 +168,7 @@ def frontier_caption(wastes: dict[str, tuple[float, float]]) -> str:
         wastes: by mechanism, the range of its ε over the least ε at which any mechanism could give
             as much away.
     """
-    line = "The line is the most that a promise permits: no mechanism that keeps its ε is above it."
+    line = "The line is the most that a guarantee permits: no mechanism with this ε is above it."
     if not wastes:
         return line
     parts = ", ".join(

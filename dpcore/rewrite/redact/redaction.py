@@ -29,7 +29,7 @@ REDACTORS = (RULES, ENTITIES)
 """The redactors; one without its packages raises an error when it is used."""
 BLOCK = "▇"
 """Text that is written over each span."""
-NO_PROMISE = "no ε: nothing is promised about what stays"
+NO_PROMISE = "no ε: nothing is guaranteed about what stays"
 
 
 class Word(NamedTuple):

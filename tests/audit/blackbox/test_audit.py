@@ -243,7 +243,7 @@ def test_out_of_reach_is_said(rng: MakeRng) -> None:
     report = audited(lambda word: word, lexicon, 40.0)
     assert report.outcome is Outcome.NOT_REFUTED
     assert report.within_reach == 0
-    assert "the promise allows more for all 1 pairs" in report.label
+    assert "the guarantee allows more for all 1 pairs" in report.label
     assert 0 < report.epsilon_low < 40
     assert any("came out as it went in" in finding for finding in report.findings)
 

@@ -45,7 +45,7 @@ def test_every_board_shows_who_is_on_it_and_who_is_not(name: str, kind: str) -> 
     if lines:
         (table,) = test.dataframe
         assert table.value["mechanism"].tolist() == [line["label"] for line in lines]
-        assert table.value["promise there"].tolist() == [line["promise"] for line in lines]
+        assert table.value["guarantee there"].tolist() == [line["promise"] for line in lines]
     for sentence in absent(board):
         assert sentence in shown
 

@@ -236,7 +236,7 @@ def test_a_promise_under_a_condition_takes_a_warning_that_was_read(
     test.checkbox(key="release_read_custext").check().run()
     assert not test.button(key="release_make").disabled
     test = made(test, started)
-    assert files(test).label.warning.startswith("The promise holds under a condition")
+    assert files(test).label.warning.startswith("The guarantee holds under a condition")
     assert "Read this first:" in shown_text(test)
 
 

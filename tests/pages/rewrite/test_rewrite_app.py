@@ -402,7 +402,7 @@ def test_redactors_stand_beside_the_mechanisms_when_they_are_chosen(
     )
     assert before["count"] == "11 of 16 words stay as they are"
     assert before["status"]["label"] == "no guarantee"
-    assert grid(test)["groups"][-1]["epsilon"] == "no ε: nothing is promised about what stays"
+    assert grid(test)["groups"][-1]["epsilon"] == "no ε: nothing is guaranteed about what stays"
     monkeypatch.setattr("pages.rewrite.redactors.is_installed", lambda: False)
     test.run()
     assert test.pills(key="redactors").options == ["rules"]

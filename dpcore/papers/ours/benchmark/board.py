@@ -96,7 +96,7 @@ def boards(benchmark: Benchmark) -> tuple[Board, ...]:
         StudyError: the record is not that of a benchmark.
     """
     if not len(benchmark.figures.rows("status")):
-        raise StudyError(f"{benchmark.figures.name} is no benchmark: it has no promises")
+        raise StudyError(f"{benchmark.figures.name} is no benchmark: it has no guarantees")
     every = [_board(benchmark, GUESSED, level, _guessed(benchmark, level)) for level in LEVELS]
     if any(utility == "auc" for utility, _ in benchmark.trials):
         every += [

@@ -61,7 +61,7 @@ def _where(board: Board) -> str:
         return f"where {board.hundred} are guessed"
     if board.sense == MEMBERSHIP:
         return f"where the attacker's AUC is {board.level:g}"
-    return f"where ε = {number(board.epsilon or math.nan)} is promised"
+    return f"where ε = {number(board.epsilon or math.nan)} is guaranteed"
 
 
 def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -97,13 +97,13 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
     unit = "per unit of distance" if bounds == METRIC else "between any two words"
     stranger = boards[0].stranger
     how = (
-        "The line is the most that a promise permits: no mechanism that keeps its ε lets "
-        f"more {words_of(stranger)} be guessed by {describe_stranger(stranger)}. Only promises "
+        "The line is the most that a guarantee permits: no mechanism that keeps its ε lets "
+        f"more {words_of(stranger)} be guessed by {describe_stranger(stranger)}. Only guarantees "
         f"that are proved or certified are drawn, ε {unit} (Euclidean, if of distance). "
     )
     wastes = _wastes(boards, bounds, level)
     if not wastes:
-        return Caption("No mechanism with such a promise meets this level.", how)
+        return Caption("No mechanism with such a guarantee meets this level.", how)
     least, most = wastes[0], wastes[-1]
     finding = (
         f"Where {100 * level:g} of 100 {words_of(stranger)} are guessed, {least.label} needs "

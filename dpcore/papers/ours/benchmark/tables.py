@@ -29,7 +29,7 @@ def title(board: Board) -> str:
     if board.sense == MEMBERSHIP:
         return f"The attacker on membership has an AUC of {board.level:g}"
     what = "per unit of distance" if board.bounds == METRIC else "between any two words"
-    return f"ε = {number(board.epsilon or math.nan)} {what} is promised"
+    return f"ε = {number(board.epsilon or math.nan)} {what} is guaranteed"
 
 
 def explained(board: Board) -> str:
@@ -46,7 +46,7 @@ def explained(board: Board) -> str:
         )
     return (
         f"The largest known ε under which no mechanism lets more than {board.hundred} be guessed "
-        f"by {describe_stranger(board.stranger)}. Only promises that are proved or certified."
+        f"by {describe_stranger(board.stranger)}. Only guarantees that are proved or certified."
     )
 
 
@@ -57,7 +57,7 @@ def headings(benchmark: Benchmark) -> dict[str, str]:
     places = {f"{name} place": "place" for name in benchmark.accuracies[:1]}
     return {
         "label": "mechanism",
-        "promise": "promise there",
+        "promise": "guarantee there",
         "epsilon": "ε",
         "waste": "× least",
         "guessed": "guessed",
