@@ -37,7 +37,7 @@ from pages.curves.tables import curve_table, line_table, table_at, take, word_ta
 from pages.shared import link
 from pages.shared.dial import Group, grouped
 from pages.shared.epsilon_dial import epsilon_of
-from pages.shared.figure import HOW, Still, show_all_numbers, still_figure
+from pages.shared.figure import Still, still_figure
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.link import segments, tabs
@@ -199,35 +199,27 @@ def _group(part: Part) -> None:
                 part.alts[quantity],
                 part.tables[quantity],
                 f"{quantity}_{group.name}",
-                files=False,
             )
     if part.pinned:
         kinds = (later("{word} solid"), later("{word} dotted"))
         drawn = [say(kind, word=word) for word, kind in zip(part.pinned, kinds, strict=False)]
         # As text: a pinned word may be typed.
         st.text(say("Drawn bold: {words}.", words=", ".join(drawn)))
-    # Reserved before the drawers, and filled by the fragment, so that they keep their places.
-    below, how = st.container(), st.container()
-    figures = {
-        f"{each}_{group.name}": (part.tables[each], part.alts[each]) for each in part.figures
-    }
-    fragment(show_all_numbers, figures, group.name)
-    fragment(_moving, part, places, below, how, key=fragment_of(group))
+    # Reserved before the note, and filled by the fragment, so that the table keeps its place.
+    below = st.container()
+    note(" ".join(_method(curve) for curve in part.curves))
+    fragment(_moving, part, places, below, key=fragment_of(group))
 
 
-def _moving(
-    part: Part, places: dict[str, Still], below: DeltaGenerator, how: DeltaGenerator
-) -> None:
-    """Draw the captions at the ε of the group, the marks of the figures, the table and methods."""
+def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None:
+    """Draw the captions at the ε of the group, the marks of the figures and the table."""
     group = part.group
     epsilon = epsilon_of(group)
-    captions = {
-        quantity: curves_caption(table, quantity, group.finding(epsilon), epsilon)
-        for quantity, table in part.tables.items()
-    }
     for quantity, table in part.tables.items():
-        mark = curves_mark(table, quantity, group.logarithm, epsilon)
-        places[quantity].show(captions[quantity], mark)
+        places[quantity].show(
+            curves_caption(table, quantity, group.finding(epsilon), epsilon),
+            curves_mark(table, quantity, group.logarithm, epsilon),
+        )
     show_table(
         table_at(part.curves, part.pinned, epsilon),
         say(
@@ -237,10 +229,6 @@ def _moving(
         place=below,
         column_config=numbers(_NUMBERS),
     )
-    with how, st.expander(say(HOW), key=f"how_{group.name}"):
-        for caption in captions.values():
-            st.text(caption.how)
-        note(" ".join(_method(curve) for curve in part.curves))
 
 
 def _say_delta(curves: list[Curve]) -> None:

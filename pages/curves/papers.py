@@ -14,7 +14,6 @@ from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.comparison import TRADE, Drawing, comparison_rows, comparison_table, drawing
-from dpcore.papers.overview import bibtex
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.appendix_c import (
     COLUMNS,
@@ -37,7 +36,7 @@ from dpcore.study.recorded import Recorded
 from dpcore.study.recording import provenance, undefined_sentence
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import APPENDIX_C
-from pages.shared.figure import csv_button, show_figure
+from pages.shared.figure import show_figure
 from pages.shared.language import later, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
@@ -45,7 +44,14 @@ from pages.shared.once import latest
 from pages.shared.progress import timed
 from pages.shared.session import admissible, mechanism
 from pages.shared.table import numbers, show_table
-from pages.shared.taking import recorded, recorded_footer, show_compared, show_line
+from pages.shared.taking import (
+    Takeaway,
+    recorded,
+    recorded_footer,
+    show_compared,
+    show_line,
+    take_it_with_you,
+)
 from pages.shared.words import OTHER, WORD, choose, chosen_pair, spelled
 
 MEASURED = "measured"
@@ -106,19 +112,15 @@ def papers_view(name: str) -> None:
         st.header(say("The paper and our measurement"), anchor=False)
         for row in compared:
             show_compared(row)
-        csv_button(
-            say("Comparison as CSV"), f"{name}_comparison", lambda: table, key="csv_comparison"
-        )
     st.header(say("How it was made"), anchor=False)
     show_line(record.entry.command)
     st.text("\n".join(provenance(record.entry)))
-    csv_button(say("All numbers as CSV"), name, lambda: record.table, key="csv_recorded")
     keys = record.table["mechanism"].unique().tolist()
-    st.code(
-        bibtex(*dict.fromkeys(each for key in keys for each in MECHANISMS[key].cited)),
-        language=None,
-        wrap_lines=True,
-    )
+    cited = tuple(dict.fromkeys(each for key in keys for each in MECHANISMS[key].cited))
+    tables = {later("All numbers"): lambda: record.table}
+    if compared:
+        tables[later("Comparison")] = lambda: table
+    take_it_with_you(lambda: Takeaway(None, cited, tables=tables))
     recorded_footer(record)
 
 

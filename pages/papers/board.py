@@ -14,7 +14,7 @@ from dpcore.papers.ours.benchmark.tables import absent, cells, frame, headings
 from dpcore.plots.attack.tradeoff import frontier_figure
 from dpcore.plots.style import SCALES, number
 from dpcore.study.recorded import Recorded
-from pages.shared.figure import csv_button, show_caption, show_figure
+from pages.shared.figure import show_caption, show_figure
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one
 from pages.shared.messages import note
@@ -67,10 +67,8 @@ def board_view(record: Recorded) -> None:
     if lines:
         table = _table(lines, shown, names)
         show_table(table, caption.finding, height="content")
-    show_caption(caption, f"board_{record.entry.name}")
-    with st.container(horizontal=True):
-        name = f"board_{board.sense}_{board.level:g}"
-        csv_button(say("This board as CSV"), name, lambda: frame([board]), key=f"csv_{name}")
+    numbers = frame([board])
+    show_caption(caption, f"board_{board.sense}_{board.level:g}", numbers, numbers.copy)
     missing = absent(board)
     if missing:
         with st.expander(say("Not on this board: {count}", count=len(board.absent)), key="absent"):

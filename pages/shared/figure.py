@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.plots.style import Caption, enlarged
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared.aids import LARGE
-from pages.shared.fragments import fragment
+from pages.shared.fragments import remember, remembered
 from pages.shared.language import ENGLISH, later, say, speaking, spoken
 from pages.shared.table import show_table
 
@@ -130,7 +130,22 @@ def csv_button(label: str, name: str, table: Callable[[], pd.DataFrame], *, key:
     )
 
 
-HOW = later("How is this computed?")
+@dataclass(frozen=True)
+class Figure:
+    """A figure on the page, for the drawer "Save and cite".
+
+    Attributes:
+        caption: finding and method.
+        table: the numbers that are shown.
+        csv: builds the numbers of the file; it must not call Streamlit.
+        plotly: True for a figure of Plotly, which the drawer can save as a picture; a drawing of
+            our own component has its own buttons.
+    """
+
+    caption: Caption
+    table: pd.DataFrame
+    csv: Callable[[], pd.DataFrame]
+    plotly: bool
 
 
 def show_figure(
@@ -142,7 +157,7 @@ def show_figure(
     *,
     files: bool = True,
 ) -> None:
-    """Draw a figure with its caption, numbers and files.
+    """Draw a figure with its finding; the drawer of the page has its numbers, files and method.
 
     Args:
         figure: from `dpcore.plots`.
@@ -151,15 +166,12 @@ def show_figure(
         name: name of the files and of the elements' keys.
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` has the
             point.
-        files: True if numbers, files and the method are shown with it; otherwise the page has
-            drawers for them.
+        files: False for a figure that must not leave the page as a file.
     """
     _chart(figure, name, caption.alternative, on_click)
+    _finding(caption, name)
     if files:
-        show_caption(caption, name)
-        show_numbers(table, name, caption.finding)
-    else:
-        _finding(caption, name)
+        remember(name, Figure(caption, table, table.copy, plotly=True))
 
 
 def _finding(caption: Caption, name: str) -> None:
@@ -168,17 +180,45 @@ def _finding(caption: Caption, name: str) -> None:
         st.text(caption.finding)
 
 
-def show_caption(caption: Caption, name: str) -> None:
-    """Write the finding below a drawing, and the method folded away.
+def show_caption(
+    caption: Caption, name: str, table: pd.DataFrame, csv: Callable[[], pd.DataFrame]
+) -> None:
+    """Write the finding below a drawing of our own; the drawer of the page has the rest.
 
     Args:
         caption: caption of the drawing.
-        name: name of the elements' keys.
+        name: name of the file and of the elements' keys.
+        table: the numbers.
+        csv: builds the numbers of the file; it must not call Streamlit.
     """
     _finding(caption, name)
-    if caption.how != caption.finding:
-        with st.expander(say(HOW), key=f"how_{name}"):
-            st.text(caption.how)
+    remember(name, Figure(caption, table, csv, plotly=False))
+
+
+def show_numbers() -> None:
+    """Draw, in the drawer of the page, a choice of its figures, and the chosen one's numbers.
+
+    Figures of the last run are listed: the drawer is drawn after them.
+    """
+    figures: dict[str, Figure] = remembered()
+    if not figures:
+        return
+    name = next(iter(figures))
+    if len(figures) > 1:
+        name = st.selectbox(
+            say("Figure"),
+            list(figures),
+            format_func=lambda each: figures[each].caption.finding,
+            key="figure_to_take",
+            help=say("The figure whose method, numbers and files are below."),
+        )
+    figure = figures[name]
+    st.text(figure.caption.how)
+    with st.container(horizontal=True):
+        csv_button(say("Numbers as CSV"), name, figure.csv, key=f"csv_{name}")
+        if figure.plotly:
+            figure_buttons(name)
+    show_table(figure.table, figure.caption.finding)
 
 
 @dataclass(frozen=True)
@@ -188,7 +228,7 @@ class Still:
     _mark: DeltaGenerator
     _caption: DeltaGenerator
     _name: str
-    _files: bool
+    _table: pd.DataFrame
 
     def show(self, caption: Caption, mark: str) -> None:
         """Draw the changing parts; called each time that their fragment runs.
@@ -199,12 +239,11 @@ class Still:
         """
         self._mark.html(mark)
         with self._caption:
-            (show_caption if self._files else _finding)(caption, self._name)
+            _finding(caption, self._name)
+        remember(self._name, Figure(caption, self._table, self._table.copy, plotly=True))
 
 
-def still_figure(
-    figure: go.Figure, alt: str, table: pd.DataFrame, name: str, *, files: bool = True
-) -> Still:
+def still_figure(figure: go.Figure, alt: str, table: pd.DataFrame, name: str) -> Still:
     """Draw a figure that is the same at every ε, outside the fragment of the changing parts.
 
     Args:
@@ -212,8 +251,6 @@ def still_figure(
         alt: its text alternative, without anything that changes.
         table: the numbers.
         name: name of the files and of the elements' keys.
-        files: True if numbers, files and the method are shown with it; otherwise the page has
-            drawers for them.
 
     Returns:
         Places for its mark and its caption.
@@ -221,56 +258,7 @@ def still_figure(
     with st.container(gap=None, key=f"still_{name}"):
         _chart(figure, name, alt, None)
         mark = st.container()
-    caption = st.container()
-    if files:
-        fragment(show_numbers, table, name, alt)
-    return Still(mark, caption, name, files)
-
-
-def show_numbers(
-    table: pd.DataFrame, name: str, alt: str, csv: Callable[[], pd.DataFrame] | None = None
-) -> None:
-    """Draw the numbers and files of a figure, folded away: nothing is sent until it is opened.
-
-    Args:
-        table: the numbers.
-        name: name of the files and of the elements' keys.
-        alt: description of the table.
-        csv: builds the table of the file; the drawing then has its own buttons for its picture.
-            None for the same table, beside buttons for a figure of Plotly.
-    """
-    show_all_numbers({name: (table, alt)}, name, csv)
-
-
-def show_all_numbers(
-    figures: Mapping[str, tuple[pd.DataFrame, str]],
-    name: str,
-    csv: Callable[[], pd.DataFrame] | None = None,
-) -> None:
-    """Draw the numbers and files of figures that stand side by side, as `show_numbers` does.
-
-    Args:
-        figures: by name, the numbers and their description.
-        name: name of the drawer.
-        csv: as in `show_numbers`.
-    """
-    drawer = st.expander(
-        say("Numbers and files"),
-        key=f"table_{name}",
-        icon=":material/download:",
-        on_change="rerun",
-    )
-    if not drawer.open:
-        return
-    with drawer:
-        for each, (table, alt) in figures.items():
-            if len(figures) > 1:
-                st.text(alt)
-            with st.container(horizontal=True):
-                csv_button(say("Numbers as CSV"), each, csv or table.copy, key=f"csv_{each}")
-                if csv is None:
-                    figure_buttons(each)
-            show_table(table, alt)
+    return Still(mark, st.container(), name, table)
 
 
 def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] | None) -> None:

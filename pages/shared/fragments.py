@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial, wraps
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_PATH: ContextVar[tuple[str, ...]] = ContextVar("fragments that are being drawn", default=())
+_DRAWN = "drawn_parts"
+
+
+def begin_page() -> None:
+    """Forget the parts that the last run of the whole page drew."""
+    st.session_state[_DRAWN] = {}
+
+
+def remember(name: str, part: Any) -> None:
+    """Remember a part of the page until the page or this fragment is drawn again."""
+    st.session_state.setdefault(_DRAWN, {})[name] = (_PATH.get(), part)
+
+
+def remembered() -> dict[str, Any]:
+    """Return the parts that are on the page, in the order in which they were first drawn."""
+    return {name: part for name, (_, part) in st.session_state.get(_DRAWN, {}).items()}
+
+
+def _draw(draw: Callable[..., object], path: tuple[str, ...], given: tuple[object, ...]) -> None:
+    """Draw a fragment; what it drew before, and those inside it, is no longer on the page."""
+    drawn = st.session_state.get(_DRAWN, {})
+    for name in [name for name, (where, _) in drawn.items() if where[: len(path)] == path]:
+        del drawn[name]
+    token = _PATH.set(path)
+    try:
+        draw(*given)
+    finally:
+        _PATH.reset(token)
 
 
 def fragment(
@@ -28,7 +61,9 @@ def fragment(
     context = get_script_run_ctx()
     if context is not None:
         context.yield_check()
-    st.fragment(draw, key=key, run_every=every)(*given)
+    path = (*_PATH.get(), f"{draw.__module__}.{draw.__qualname__} {key}")
+    run = wraps(draw)(partial(_draw, draw, path, given))
+    st.fragment(run, key=key, run_every=every)()
 
 
 def run_parts(*keys: str) -> None:

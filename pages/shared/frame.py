@@ -12,6 +12,7 @@ from pages.shared import link
 from pages.shared.contents import CONTENTS, MOVED, NAME
 from pages.shared.departure import mind_links
 from pages.shared.dial import GROUPS
+from pages.shared.fragments import begin_page
 from pages.shared.language import LANGUAGE, begin_language, language, say
 
 _OPEN, _MOVED = "open_page", "moved_on"
@@ -126,6 +127,7 @@ def open_frame() -> st.Page:
     _mend_link()  # reruns this page, which is known only now
     _take_along(page.url_path)
     link.begin_settings()
+    begin_page()
     folded = any(each.folded and say(each.title) == page.title for each in CONTENTS)
     st.set_page_config(
         page_title=f"{page.title} – {NAME}",

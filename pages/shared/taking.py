@@ -19,7 +19,8 @@ from dpcore.study.recorded import Recorded, read_recorded
 from dpcore.study.recording import provenance as how_made
 from dpcore.study.recording import seeds
 from pages.shared import link
-from pages.shared.figure import csv_button, drawing_buttons, figure_buttons
+from pages.shared.figure import csv_button, drawing_buttons, show_numbers
+from pages.shared.fragments import remembered
 from pages.shared.language import Waiting, later, say
 from pages.shared.messages import note, provenance, refuse
 
@@ -94,7 +95,6 @@ class Takeaway:
         text: the typed text, where the link can hold it at the user's request; else None.
         tables: by title, a function that builds a table; it must not call Streamlit.
         drawing: name of the drawing of our own component; None for a view without one.
-        figure: name of a figure that has no files beside it.
         address: the link with typed text, at the user's request; None for the usual one.
     """
 
@@ -106,7 +106,6 @@ class Takeaway:
     text: str | None = None
     tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
     drawing: str | None = None
-    figure: str | None = None
     address: str | None = None
 
 
@@ -131,13 +130,11 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
                     "fresh visit instead."
                 )
             )
-        if takeaway.drawing or takeaway.figure or takeaway.tables:
-            st.markdown(f"**{say('Figure and numbers')}**")
+        if takeaway.drawing or takeaway.tables or remembered():
+            st.markdown(f"**{say('Figures and numbers')}**")
             with st.container(horizontal=True):
                 if takeaway.drawing is not None:
                     drawing_buttons(takeaway.drawing)
-                if takeaway.figure is not None:
-                    figure_buttons(takeaway.figure)
                 for place, (title, table) in enumerate(takeaway.tables.items()):
                     name = title.lower().replace(" ", "_")
                     csv_button(
@@ -146,6 +143,7 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
                         table,
                         key=f"csv_taking_{place}",
                     )
+            show_numbers()
         if takeaway.command is not None:
             st.markdown(f"**{say('Command')}**")
             show_line(takeaway.command)

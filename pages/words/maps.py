@@ -18,7 +18,7 @@ from dpcore.papers.written import Filled
 from dpcore.plots.maps.panes import map_caption
 from dpcore.plots.style import percent
 from pages.shared import link
-from pages.shared.figure import show_caption, show_numbers
+from pages.shared.figure import show_caption
 from pages.shared.fragments import fragment
 from pages.shared.language import later, numeral, say
 from pages.shared.link import segments
@@ -151,7 +151,11 @@ def show_map(
         # The map does not wait for the density, which may take half a minute.
         note(say("All points have one colour until it is known how crowded each word is."))
         density_or_button(words)
-    show_caption(caption, FIGURE)
+    # The file has every point; the table shows those near the two words.
+    every = partial(
+        point_table, words, shown, bench.pair.words, bench.mapped_neighbours, len(words)
+    )
+    show_caption(caption, FIGURE, bench.points(shown) if mass is None else mass, every)
     note(say(_READING[shown.projection]))
     if len(shown.regions):
         note(
@@ -161,12 +165,6 @@ def show_map(
                 "words."
             )
         )
-    # The file has every point; the table below shows those near the two words.
-    every = partial(
-        point_table, words, shown, bench.pair.words, bench.mapped_neighbours, len(words)
-    )
-    table = bench.points(shown) if mass is None else mass
-    show_numbers(table, FIGURE, caption.finding, csv=every)
 
 
 def find_map(bench: PairBench, whole: bool, projection: Projection) -> Map | None:

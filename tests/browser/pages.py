@@ -162,14 +162,20 @@ def assert_accessible(page: Page) -> None:
 
 
 def open_files(page: Page, name: str) -> None:
-    """Unfold the numbers and files of a figure.
+    """Unfold the drawer of the page, and choose a figure in it.
 
     Args:
         page: on which the figure is.
         name: of the figure.
     """
-    drawer = page.locator(f".st-key-table_{name} summary")
+    finding = page.locator(f".st-key-finding_{name}").inner_text(timeout=WAIT_MS)
+    drawer = page.locator(".st-key-taking summary")
     drawer.scroll_into_view_if_needed()
     drawer.click()
+    expect(page.locator("[class*=st-key-files_]").first).to_be_visible(timeout=WAIT_MS)
+    choice = page.locator(".st-key-figure_to_take").get_by_role("combobox")
+    if choice.count() and choice.input_value() != finding:
+        choice.fill(finding)
+        choice.press("Enter")
     expect(page.locator(f".st-key-files_{name}")).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)

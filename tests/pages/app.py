@@ -17,6 +17,7 @@ from streamlit.util import calc_hash
 
 from pages.shared import once
 from pages.shared.dial import Group
+from pages.shared.fragments import _DRAWN
 from tests.needs import ROOT
 
 Screen = dict[tuple[int, ...], tuple[str, str, bytes]]
@@ -188,6 +189,11 @@ def shown_text(test: AppTest) -> str:
         *test.info, *test.warning, *test.success,
     )  # fmt: skip
     return " ".join(str(element.value) for element in parts)
+
+
+def methods(test: AppTest) -> str:
+    """Return the methods of the figures on the page, as their drawer says them."""
+    return " ".join(figure.caption.how for _, figure in test.session_state[_DRAWN].values())
 
 
 def table(test: AppTest, *columns: str) -> Any:

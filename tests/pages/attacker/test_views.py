@@ -9,7 +9,7 @@ from dpcore.errors import MissingPackageError
 from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
 from pages.attacker.scene import GAME
 from pages.shared.once import _shelf
-from tests.pages.app import shown_text, table
+from tests.pages.app import methods, shown_text, table
 from tests.pages.attacker.reading import FEW, metrics
 from tests.rewrite.write import tiny
 
@@ -24,7 +24,7 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
     assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
     assert metrics(test)["words"] == "15"
     assert "Recorded by:" in shown
-    assert "reads the sentence:" in shown
+    assert "reads the sentence:" in methods(test)
 
 
 def test_the_language_model_reads_when_it_is_asked(
@@ -100,7 +100,7 @@ def test_a_sentence_without_known_words_is_refused(
 
 def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTest]) -> None:
     test = opened(view=BUDGET)
-    test.session_state["table_budget"] = True
+    test.session_state["taking"] = True
     test.run()
     once = table(test, "word", "places", "loss")
     assert once.set_index("word").loc["my", "places"] == 2
@@ -124,8 +124,7 @@ def test_the_least_protected_have_names(
 ) -> None:
     test = opened(view=EXPOSED)
     test.button(key="find_extremes").click().run()
-    shown = shown_text(test)
-    assert f"Of {len(FEW)} words “" in shown
+    assert f"Of {len(FEW)} words “" in methods(test)
     rows = table(test, "stays", "believed then")
     assert len(rows) == 10
 

@@ -15,7 +15,7 @@ from dpcore.cli.main import main
 from pages.curves.board import EQUAL
 from pages.curves.choosing import LIST, TEXT
 from pages.shared.dial import GROUPS
-from tests.pages.app import figures, shown_text, turn, type_word
+from tests.pages.app import figures, methods, shown_text, turn, type_word
 from tests.pages.curves.reading import CORPUS, assert_no_cell_says_none, row
 
 
@@ -130,7 +130,7 @@ def test_equal_nw_reads_the_epsilon_of_the_others(opened: Callable[..., AppTest]
     assert shown.loc["tem", "ε at this Nw"] == pytest.approx(3.0)
     goal: Any = shown.loc["madlib"]
     assert goal["more than"] < goal["ε at this Nw"] < goal["less than"]
-    assert "The mean Sw where the mean Nw is" in shown_text(test)
+    assert "The mean Sw where the mean Nw is" in methods(test)
     assert any("Equal Nw is not equal privacy" in e.value for e in test.markdown)
 
 
@@ -140,7 +140,7 @@ def test_equal_nw_never_reached_is_an_empty_row(opened: Callable[..., AppTest]) 
     shown = test.dataframe[0].value.set_index("mechanism")
     assert shown.loc["truncated-gumbel"].isna().all()
     assert_no_cell_says_none(test)
-    assert "truncated-gumbel has it at no measured ε." in shown_text(test)
+    assert "truncated-gumbel has it at no measured ε." in methods(test)
 
 
 @pytest.mark.slow

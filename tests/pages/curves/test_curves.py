@@ -9,7 +9,7 @@ from pages.curves import curves
 from pages.curves.choosing import LIST, SAMPLE, Words
 from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
-from tests.pages.app import dials, figures, shown_text
+from tests.pages.app import dials, figures, methods
 from tests.pages.curves.reading import watch_sessions
 
 
@@ -22,10 +22,10 @@ def test_it_opens_with_curves_of_two_groups(opened: Callable[..., AppTest]) -> N
     assert names == set(CURVE_MECHANISMS)
     measured = test.session_state["denying_held"]
     assert len(measured.parts) == len(CURVE_MECHANISMS)
-    assert "tem: mean" in shown_text(test)
-    assert "(exact)" in shown_text(test)
-    assert "interval of 95 %" in shown_text(test)
-    assert "two standard errors)" in shown_text(test)
+    assert "tem: mean" in methods(test)
+    assert "(exact)" in methods(test)
+    assert "interval of 95 %" in methods(test)
+    assert "two standard errors)" in methods(test)
 
 
 def test_local_mechanisms_with_and_without_delta_are_told_apart(

@@ -11,7 +11,7 @@ from pages.curves import scene
 from pages.curves.board import EQUAL
 from pages.curves.scene import COMPARED, TAKING, VIEWS, fragment_of
 from pages.shared.dial import GROUPS
-from tests.pages.app import dials, figures, shown_text, turn, watched
+from tests.pages.app import dials, figures, methods, turn, watched
 from tests.pages.curves.reading import assert_no_cell_says_none, marks, row, watch_sessions
 
 METRIC = GROUPS[0]
@@ -32,7 +32,7 @@ def test_a_turn_of_the_dial_measures_nothing_and_draws_no_figure_again(
     assert (after["Nw"] < before["Nw"]).all()
     assert row(test, "median")["Nw at most"].isna().all()
     assert_no_cell_says_none(test)
-    assert "at ε = 3." in shown_text(test)
+    assert "at ε = 3." in methods(test)
     # Of the curves only the fragment of its group runs, which holds no figure.
     assert figures(test) == []
     assert len(test.dataframe) == 2
@@ -67,7 +67,7 @@ def test_only_a_view_that_shows_numbers_at_epsilon_runs(
     "state",
     [
         {},
-        {"table_nw_metric": True, "lines": True, "word": "city", "other_word": "hospital"},
+        {"lines": True, "word": "city", "other_word": "hospital"},
         {"taking": True},
         {"compare": EQUAL, "reference": "tem", "curve_local": ["gaussian"]},
     ],

@@ -19,7 +19,7 @@ from pages.papers.claims import signed, word
 from pages.shared import progress, session
 from pages.shared.messages import SIGNS
 from tests.mechanisms import lexicons
-from tests.pages.app import component, open_link, shown_text, table
+from tests.pages.app import component, methods, open_link, shown_text, table
 
 opened = functools.partial(open_link, "papers")
 
@@ -128,19 +128,19 @@ def test_the_profile_is_drawn_claimed_against_true() -> None:
     assert [trace["name"] for trace in profile["data"]] == [
         "the claim allows at most", "true δ of the noise",
     ]  # fmt: skip
-    assert "At none of the ε drawn is the true curve above" in shown_text(test)
+    assert "At none of the ε drawn is the true curve above" in methods(test)
 
 
 def test_adept_has_its_geometry_and_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detail, "_PAIRS", 500)
     test = opened(claim="adept-published")
     assert len(figures(test)) == 2
-    assert "above what the claim allows from ε =" in shown_text(test)
+    assert "above what the claim allows from ε =" in methods(test)
     assert "2.83·C apart in the L1 norm" in shown_text(test)
     test.button(key="draw_pairs").click().run()
     assert len(figures(test)) == 3
-    assert "Share of 500 pairs" in shown_text(test)
-    assert "Clipped by the L1 norm: at most 0%" in shown_text(test)
+    assert "Share of 500 pairs" in methods(test)
+    assert "Clipped by the L1 norm: at most 0%" in methods(test)
 
 
 def test_the_repairs_stand_with_their_cost() -> None:

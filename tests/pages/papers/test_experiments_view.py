@@ -22,7 +22,7 @@ from pages.papers import experiments
 from pages.shared import taking as shared_recorded
 from pages.shared.taking import recorded as bundled_record
 from tests.needs import ROOT
-from tests.pages.app import component, figures, open_link, shown_text
+from tests.pages.app import component, figures, methods, open_link, shown_text
 
 THERE = experiments.entries()
 NAMES = [name for name in THERE if name in EXPERIMENTS and EXPERIMENTS[name].rewrites]
@@ -51,8 +51,8 @@ def test_it_opens_with_all_records_and_starts_nothing(monkeypatch: pytest.Monkey
     assert set(listed(test)) == set(THERE)
     assert len(figures(test)) >= 2
     shown = shown_text(test)
-    assert "95 % intervals of the mean over" in shown
-    assert "without privacy: " in shown
+    assert "95 % intervals of the mean over" in methods(test)
+    assert "without privacy: " in methods(test)
     assert "recorded 2" in shown
 
 
@@ -70,7 +70,7 @@ def test_each_row_says_how_near_it_comes_to_its_paper() -> None:
 def test_a_link_from_before_opens_its_experiment() -> None:
     test = open_link("papers", experiment="teaching-corpus", use_view="membership")
     assert component(test, "listing")["chosen"] == "teaching-corpus"
-    assert "in 100 texts that were not used" in shown_text(test)
+    assert "in 100 texts that were not used" in methods(test)
     test = open_link("papers", experiment="teaching-corpus", look="claims")
     assert "experiment" not in test.query_params
     assert component(test, "listing")["label"] == "Claims"
@@ -205,7 +205,7 @@ def test_the_attacker_is_drawn_on_logarithmic_axes() -> None:
     test = opened(experiment=with_curves(), use_view="membership")
     (figure,) = figures(test)
     assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
-    assert "in 100 texts that were not used" in shown_text(test)
+    assert "in 100 texts that were not used" in methods(test)
     assert "no information below a false-positive rate" in shown_text(test)
 
 

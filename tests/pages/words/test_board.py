@@ -16,7 +16,7 @@ from pages.shared.session import CURVE_MECHANISMS
 from pages.words import measuring, scene
 from pages.words.scene import EXAMPLES, Example
 from pages.words.tables import swatch
-from tests.pages.app import dials, figures, shown_text, unopened
+from tests.pages.app import dials, figures, methods, shown_text, unopened
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
 
@@ -88,7 +88,7 @@ def test_facts_and_distances_are_a_click_away(opened: Callable[..., AppTest]) ->
     assert list(facts.loc["stratum"]) == ["dense", "sparse"]
     test = opened(more="True distances", **FEW)
     assert len(figures(test)) == 1
-    assert "“monday”: the nearest word is" in shown_text(test)
+    assert "“monday”: the nearest word is" in methods(test)
 
 
 def test_beside_a_mechanism_stands_its_mark_in_its_colour() -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.dial import GROUPS, admissible_grid
 from pages.words import board
-from tests.pages.app import component, dials, shown_text, turn, watched
+from tests.pages.app import component, dials, methods, turn, watched
 from tests.pages.words.reading import FEW, panes, table, watch_sessions
 
 FRAGMENTS = ("pair_views",)
@@ -39,7 +39,7 @@ def test_a_step_of_the_slider_moves_the_mass_of_the_map_alone(
     before = component(test, "vocabulary")
     turn(test, GROUPS[0], 2.0, *FRAGMENTS)
     after = component(test, "vocabulary")
-    assert "at ε = 2: " in shown_text(test)
+    assert "at ε = 2: " in methods(test)
     assert {name for name in after if after[name] != before[name]} == {"mass", "alt"}
 
 
@@ -62,9 +62,9 @@ def test_a_view_runs_that_shows_numbers_at_epsilon_and_so_does_an_open_drawer(
     "state",
     [
         {},
-        {"more": "Whole vocabulary", "curve_log": [], "projection": "PCA"},
+        {"more": "Whole vocabulary", "curve_log": [], "projection": "PCA", "taking": True},
         {"more": "Facts", "taking": True},
-        {"more": "True distances", "outputs_of": "madlib", "table_distances": True},
+        {"more": "True distances", "outputs_of": "madlib", "taking": True},
     ],
     ids=["pair", "vocabulary", "commands", "distances"],
 )

@@ -21,7 +21,7 @@ from pages.words import vocabulary
 from pages.words.maps import WHOLE
 from pages.words.panes import TITLES_OF
 from pages.words.vocabulary import Packet, maps_of, pack, word_facts
-from tests.pages.app import component, shown_text
+from tests.pages.app import component, methods, shown_text
 from tests.pages.words.reading import FEW
 
 WHOLE_MAP = FEW | {"more": WHOLE}
@@ -110,7 +110,7 @@ def test_the_packet_is_sent_once_and_again_if_the_browser_lacks_it(
     assert data["map"] == "densmap"
     assert data["look"] is None
     assert len(json.dumps(data)) < 20_000
-    assert "of 25,000 of 25,000 words" in shown_text(test)
+    assert "of 25,000 of 25,000 words" in methods(test)
     test.run()
     assert not messages(test, "vocabulary_packet")
     del test.session_state["vocabulary_sent"]  # as when the browser says that it lacks it
