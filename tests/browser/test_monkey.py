@@ -33,7 +33,7 @@ MENDED = "in a browser while nothing ran"
 
 HEADINGS = {
     content.title: re.findall(
-        r'(?:st\.title|heading)\(\s*(?:say\(\s*)?"([^"]+)"',
+        r'(?:st\.title|heading(?:_row)?)\(\s*(?:say\(\s*)?"([^"]+)"',
         (ROOT / content.file).read_text("utf-8"),
     )[0]
     for content in CONTENTS
