@@ -95,7 +95,14 @@ def sentences() -> dict[str, set[str]]:
 def extracted(path: Path) -> list[str]:
     """The sentences that a file of Python marks, in their order."""
     calls = extract_from_file("python", str(path), KEYWORDS)
-    return [message if isinstance(message, str) else message[0] for _, message, _, _ in calls]
+    found = [message if isinstance(message, str) else message[0] for _, message, _, _ in calls]
+    # Before Python 3.12 the inside of an f-string is no code to Babel.
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            message = node.args[0]
+            if node.func.id in KEYWORDS and isinstance(message, ast.Constant):
+                found.append(str(message.value))
+    return list(dict.fromkeys(found))
 
 
 def engine_words() -> set[str]:

@@ -132,6 +132,8 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             )
         if takeaway.drawing or takeaway.tables or remembered():
             st.markdown(f"**{say('Figures and numbers')}**")
+            if takeaway.drawing is not None:
+                st.text(say("Main picture"))
             with st.container(horizontal=True):
                 if takeaway.drawing is not None:
                     drawing_buttons(takeaway.drawing)
