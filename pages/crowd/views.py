@@ -178,11 +178,7 @@ def learned_with(record: str) -> dict[str, str]:
 
 def _learned(scene: CrowdScene) -> None:
     """Draw the recorded learning curves of one mechanism."""
-    name = scene.choices.crowd.name
-    if name not in RECORDS:
-        inform(say("No learning curve is recorded for these texts: choose others above."))
-        return
-    names = RECORDS[name]
+    names = RECORDS[scene.choices.crowd.name]
     with st.container(horizontal=True, vertical_alignment="top"):
         record = names[0]
         if len(names) > 1:

@@ -57,11 +57,10 @@ TF_IDF, UNDONE = "tf-idf", "undone counts"
 SIZES = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 """Numbers of texts to learn from."""
 
-_UNDONE = ("k-ary", "tem")  # those of `optimal` could be, too, and take twice as long as of TEM
-_COMPARED = ("k-ary", "tem", "optimal", "neighbour-response, k = 10", "madlib")
-# For time: the other two compare each word with the whole lexicon.
-_FEWER = ("k-ary", "tem", "neighbour-response, k = 10")
-_MADLIB_TRIALS = 3
+_UNDONE = ("k-ary", "tem", "optimal")
+_FEWER = ("k-ary", "tem", "optimal", "neighbour-response, k = 10")
+_COMPARED = (*_FEWER, "madlib")  # which compares every occurrence of a word with the lexicon
+_TRIALS = 10
 _TASK = "dpcore.papers.ours.learning:measure_learning"
 
 
@@ -75,53 +74,53 @@ _GLOVE = (
 
 
 def _study(
-    name: str, title: str, file: str, sizes: tuple[int, ...], trials: int, arms: tuple[Arm, ...],
-    splits: tuple[str, str] = ("train", "test"), lexicon: str = BUNDLED,
+    name: str, title: str, file: str, sizes: tuple[int, ...], arms: tuple[Arm, ...],
+    splits: tuple[str, str] = ("train", "test"), lexicon: str = BUNDLED, tested: int = 2_000,
 ) -> Study:  # fmt: skip
     words = 1_000
     options: Settings = (
-        ("sizes", sizes), ("test", 2_000), ("words", words), ("title", title), ("trials", trials),
-        ("splits", splits),
+        ("sizes", sizes), ("test", tested), ("words", words), ("title", title),
+        ("trials", _TRIALS), ("splits", splits),
     )  # fmt: skip
-    several = [Arm("")]
-    for arm in arms:
-        more: Settings = (("undone", arm.mechanism in _UNDONE),)
-        if arm.mechanism == "madlib":
-            more += (("trials", _MADLIB_TRIALS),)
-        several.append(replace(arm, options=more))
-    few = f" Of Madlib {_MADLIB_TRIALS} trials." if several[-1].mechanism == "madlib" else ""
+    undone = [replace(arm, options=(("undone", arm.mechanism in _UNDONE),)) for arm in arms]
     over = (
         "the bundled lexicon" if lexicon == BUNDLED else "its 10,000 most frequent words in GloVe"
     )
     return Study(
         f"{title}: learning curves over the number of private texts",
         "",
-        Plan(name, _TASK, tuple(several), (lexicon,), (file,), (1,), options),
-        f"In each of {trials} trials {sizes[-1]:,} texts to learn from, of which the first "
-        f"{sizes[0]:,} and more are taken, and 2,000 others to be tested on, newly drawn, of each "
-        f"its first {words:,} words; over {over}.{few}",
+        Plan(name, _TASK, (Arm(""), *undone), (lexicon,), (file,), (1,), options),
+        f"In each of {_TRIALS} trials {sizes[-1]:,} texts to learn from, of which the first "
+        f"{sizes[0]:,} and more are taken, and {tested:,} others to be tested on, newly drawn, of "
+        f"each its first {words:,} words; over {over}.",
         rewrites=False,  # accuracy is a curve over the number of texts
     )
 
 
 STUDIES = (
     _study(
-        "learning-yelp", "Yelp", "yelp_sentences.parquet", SIZES, 10, arms_at(_COMPARED, _PLACES),
+        "learning-yelp", "Yelp", "yelp_sentences.parquet", SIZES, arms_at(_COMPARED, _PLACES),
         ("test", "dev"),
     ),
     _study(
-        "learning-agnews", "AG News", "agnews.parquet", SIZES[:-2], 10, arms_at(_FEWER, _PLACES)
+        "learning-agnews", "AG News", "agnews.parquet", SIZES[:-2], arms_at(_FEWER, _PLACES)
     ),
     _study(
-        "learning-agnews-glove", "AG News with GloVe vectors", "agnews.parquet", SIZES[:-2], 10,
+        "learning-agnews-glove", "AG News with GloVe vectors", "agnews.parquet", SIZES[:-2],
         _GLOVE, lexicon="agnews",
     ),
-    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], 4, arms_at(_FEWER, _PLACES)),
+    _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], arms_at(_FEWER, _PLACES)),
+    # All of its 418 texts to be tested on, whatever the trial.
+    _study(
+        "learning-yahoo", "Yahoo answers", "yahoo_2class.parquet", SIZES[:5],
+        arms_at(_COMPARED, _PLACES), tested=418,
+    ),
 )  # fmt: skip
 RECORDS = {
     "yelp": ("learning-yelp",),
     "agnews": ("learning-agnews", "learning-agnews-glove"),
     "imdb": ("learning-imdb",),
+    "yahoo": ("learning-yahoo",),
 }
 """Names of the records by the names of `dpcore.crowd.bundled.CROWDS`: with the bundled vectors, and
 with others."""

@@ -231,12 +231,6 @@ def test_a_classifier_learns_as_it_is_recorded(
         assert trace["x"] == list(curve.sizes)
 
 
-@pytest.mark.slow
-def test_where_no_curve_is_recorded_it_says_so() -> None:
-    test = open_link("crowd", part="In numbers", crowd="yahoo")
-    assert "No learning curve is recorded for these texts" in shown_text(test)
-
-
 @pytest.mark.parametrize(
     ("part", "words"),
     [
