@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
@@ -25,7 +24,7 @@ HEADER = """\
 # The pages in another language: {name}. What stands in msgid is translated in msgstr; names in
 # braces and marks of Markdown stay as they are. Then: python -m tests.translations"""
 
-KEYWORDS = {"say": None, "later": None, "Waiting": None, "Filled": None}
+KEYWORDS = {"say", "later", "Waiting", "Filled"}
 """Calls whose first argument is a sentence for the catalogue."""
 
 FILLING = ("dpcore/papers/lesson_turns.py", "dpcore/papers/ours/offers.py")
@@ -94,15 +93,15 @@ def sentences() -> dict[str, set[str]]:
 
 def extracted(path: Path) -> list[str]:
     """The sentences that a file of Python marks, in their order."""
-    calls = extract_from_file("python", str(path), KEYWORDS)
-    found = [message if isinstance(message, str) else message[0] for _, message, _, _ in calls]
-    # Before Python 3.12 the inside of an f-string is no code to Babel.
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-            message = node.args[0]
-            if node.func.id in KEYWORDS and isinstance(message, ast.Constant):
-                found.append(str(message.value))
-    return list(dict.fromkeys(found))
+    # Not by Babel, to which the inside of an f-string is no code before Python 3.12.
+    calls = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+    ]
+    calls.sort(key=lambda call: (call.lineno, call.col_offset))
+    messages = [call.args[0] for call in calls if call.func.id in KEYWORDS]  # type: ignore[attr-defined]
+    return [str(each.value) for each in messages if isinstance(each, ast.Constant)]
 
 
 def engine_words() -> set[str]:

@@ -62,6 +62,7 @@ def fragment(
     if context is not None:
         context.yield_check()
     path = (*_PATH.get(), f"{draw.__module__}.{draw.__qualname__} {key}")
+    # Streamlit tells fragments apart by the names of their functions.
     run = wraps(draw)(partial(_draw, draw, path, given))
     st.fragment(run, key=key, run_every=every)()
 

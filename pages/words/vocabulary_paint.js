@@ -120,7 +120,7 @@ function letter(context, text, x, y, ink, ground) {
 const WHOLE = 34; // pixels: radius of the disc of a probability of 1
 const ABOVE = 7; // pixels from a point up to its name
 const BOLD = "650 14px", REGION = "italic 600 16px"; // names of words in focus, and of regions
-const WIDEST = 0.4; // half of a region above this share of the frame is a region no more
+const WIDEST = 0.4; // share of the frame: a region with a larger half is all around, and needs no large name
 
 // Everything above the points: outputs, the words in focus, and names.
 function paintOver(context, scene) {

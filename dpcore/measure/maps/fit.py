@@ -223,12 +223,11 @@ def neighbours_kept(true: IntArray, shown: IntArray) -> NDArray[np.uint8]:
     return np.asarray(both.reshape(true.shape).sum(axis=1), dtype=np.uint8)
 
 
-_REGION_SHARES, _CENTRAL = (250, 625), 10
+_REGION_SHARES = 250, 625  # a region has at least one of so many words
+_REGION_LEAST, _CENTRAL = 10, 10  # words of a region at least; candidates for its name
 
 
-def named_regions(
-    vectors: NDArray[np.float32], steps: NDArray[np.integer], common: int = _CENTRAL
-) -> IntArray:
+def named_regions(vectors: NDArray[np.float32], steps: NDArray[np.integer]) -> IntArray:
     """Return the regions of a map: its dense clumps of at least one in 625 words, by their names.
 
     A clump is a leaf of the hierarchy of densities (HDBSCAN: Campello, Moulavi and Sander 2013),
@@ -238,7 +237,6 @@ def named_regions(
     Args:
         vectors: shape (m, d), the most frequent word first.
         steps: points of the map, shape (m, 2).
-        common: nearest words among which the most frequent one is taken.
 
     Returns:
         See `Map.regions`.
@@ -247,16 +245,19 @@ def named_regions(
 
     found: dict[int, int] = {}
     for share in _REGION_SHARES:
-        size = max(_CENTRAL, len(steps) // share)
+        size = max(_REGION_LEAST, len(steps) // share)
         if len(steps) <= size:
             continue
-        fitted = HDBSCAN(size, _CENTRAL, cluster_selection_method="leaf", copy=True).fit(
-            steps.astype(np.float64)
-        )
+        fitted = HDBSCAN(
+            min_cluster_size=size,
+            min_samples=_REGION_LEAST,
+            cluster_selection_method="leaf",
+            copy=True,
+        ).fit(steps.astype(np.float64))
         for clump in range(fitted.labels_.max() + 1):
             rows = np.flatnonzero(fitted.labels_ == clump)
             off = vectors[rows].astype(np.float64) - vectors[rows].mean(axis=0, dtype=np.float64)
-            central = rows[np.argsort((off**2).sum(axis=1), kind="stable")[:common]]
+            central = rows[np.argsort((off**2).sum(axis=1), kind="stable")[:_CENTRAL]]
             word = int(central.min())
             across = steps[rows].astype(np.float64) - steps[word]
             found.setdefault(word, round(float(np.median(np.hypot(*across.T)))))

@@ -75,11 +75,15 @@ _GLOVE = (
 
 def _study(
     name: str, title: str, file: str, sizes: tuple[int, ...], arms: tuple[Arm, ...],
-    splits: tuple[str, str] = ("train", "test"), lexicon: str = BUNDLED, tested: int = 2_000,
+    splits: tuple[str, str] = ("train", "test"), lexicon: str = BUNDLED, tested: int | None = None,
 ) -> Study:  # fmt: skip
-    words = 1_000
+    words, others = 1_000, "2,000 others to be tested on, newly drawn"
+    if tested is not None:  # all there are
+        others = (
+            f"always the same {tested:,} others to be tested on, whose choice no interval holds"
+        )
     options: Settings = (
-        ("sizes", sizes), ("test", tested), ("words", words), ("title", title),
+        ("sizes", sizes), ("test", tested or 2_000), ("words", words), ("title", title),
         ("trials", _TRIALS), ("splits", splits),
     )  # fmt: skip
     undone = [replace(arm, options=(("undone", arm.mechanism in _UNDONE),)) for arm in arms]
@@ -91,8 +95,8 @@ def _study(
         "",
         Plan(name, _TASK, (Arm(""), *undone), (lexicon,), (file,), (1,), options),
         f"In each of {_TRIALS} trials {sizes[-1]:,} texts to learn from, of which the first "
-        f"{sizes[0]:,} and more are taken, and {tested:,} others to be tested on, newly drawn, of "
-        f"each its first {words:,} words; over {over}.",
+        f"{sizes[0]:,} and more are taken, and {others}, of each its first {words:,} words; over "
+        f"{over}.",
         rewrites=False,  # accuracy is a curve over the number of texts
     )
 
@@ -110,7 +114,6 @@ STUDIES = (
         _GLOVE, lexicon="agnews",
     ),
     _study("learning-imdb", "IMDb", "imdb.parquet", SIZES[:-1], arms_at(_FEWER, _PLACES)),
-    # All of its 418 texts to be tested on, whatever the trial.
     _study(
         "learning-yahoo", "Yahoo answers", "yahoo_2class.parquet", SIZES[:5],
         arms_at(_COMPARED, _PLACES), tested=418,

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpcore.attack.leak import leak
+from dpcore.crowd.bundled import CROWDS
 from dpcore.errors import StudyError
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
@@ -125,6 +126,10 @@ def test_a_record_holds_whole_curves_that_rise(name: str) -> None:
             by_level.setdefault(curve.label, []).append(curve.accuracy[-1].mean)
         assert all(means == sorted(means) for means in by_level.values())
     assert {curve.label for curve in private} <= {"k-ary", "tem", "optimal"}
+
+
+def test_every_bundled_crowd_has_a_curve() -> None:
+    assert set(RECORDS) == set(CROWDS)
 
 
 def test_the_number_of_texts_for_an_accuracy() -> None:
