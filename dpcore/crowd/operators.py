@@ -23,7 +23,7 @@ from dpcore.guarantee import Status
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_ATTACK_PRIOR_WORDS
-from dpcore.mechanisms.distances import AllPairs
+from dpcore.mechanisms.distances import AllPairs, near_distances
 from dpcore.mechanisms.mechanism import KernelLaw, Mechanism, SparseLaw
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ LAW_ERROR = 2e-9
 exponents of up to 100 count, and a weight and its normaliser are off by so much each."""
 _LOCAL, _BATCH = 32, 1_000  # nearest words of a word, itself included; words at a time
 _TILE = 2_048  # words of a side of a tile
+_SMALL = 1e-2  # part of the largest number of a column up to which single precision is enough
+_SINGLE = 3e-7  # part of the largest number that a product in single precision is off by
 _LAWS_ENTRIES = 10_000_000
 """Numbers of the laws of a whole lexicon up to which they are kept, where there is no other way."""
 
@@ -71,6 +73,12 @@ class Operator(ABC):
         """Return K x, in about six digits where that is faster: for the steps of a solution."""
         weights, scale = self.weights[:, None], self.scale[:, None]  # type: ignore[index]
         return np.asarray(self.times(values / weights, progress) * scale)
+
+    def nearly_times(
+        self, values: FloatArray, progress: Progress = silent
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P h and what a column may be off by, shape (m,), not proved: between steps."""
+        return self.times(values, progress), np.zeros(values.shape[1])
 
     def undone(self, targets: FloatArray, used: BoolArray) -> FloatArray | None:
         """Return h with P h = g for words in use, 0 elsewhere; None without a closed form."""
@@ -142,21 +150,33 @@ class KernelOperator(Operator):
         if self._euclidean:
             self.rough = np.float32
         self.weights = np.ones(self.n) if law.weights is None else law.weights
-        # At first from single precision; the first product in double precision renews it.
-        self._exact = not self._euclidean
         # Queries that are solved one after the other share it.
         self._near: tuple[BoolArray, Callable[[FloatArray], FloatArray]] | None = None
-        product = self._product if self._exact else self._single
-        self.scale = product(self.weights[:, None], progress)[:, 0].astype(np.float64)
+        self.scale = self._product(self.weights[:, None], progress)[:, 0]
 
     def times(self, values: FloatArray, progress: Progress = silent) -> FloatArray:
         """Return P h."""
         weighed = self.weights[:, None] * values  # type: ignore[index]
-        if not self._exact:
-            both = self._product(np.column_stack((weighed, self.weights)), progress)  # type: ignore[arg-type]
-            self.scale, self._exact = both[:, -1].copy(), True
-            return np.asarray(both[:, :-1] / self.scale[:, None])
         return np.asarray(self._product(weighed, progress) / self.scale[:, None])  # type: ignore[index]
+
+    def nearly_times(
+        self, values: FloatArray, progress: Progress = silent
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P h: in double precision for large numbers, in single for the others."""
+        weighed = self.weights[:, None] * values  # type: ignore[index]
+        largest = np.abs(weighed).max(axis=0)
+        large = np.abs(weighed) > _SMALL * largest
+        words = np.flatnonzero(large.any(axis=1))
+        if not self._euclidean or words.size > self.n / 4:
+            return super().nearly_times(values, progress)
+        total = self._single(np.where(large, 0.0, weighed), progress).astype(np.float64)
+        some = np.where(large, weighed, 0.0)[words]
+        for start in range(0, self.n, _BATCH):
+            rows = slice(start, start + _BATCH)
+            vectors = self._vectors[rows].astype(np.float64)
+            apart = near_distances(vectors, self._vectors[words], self._law.metric)
+            total[rows] += self._weighed(apart) @ some
+        return total / self.scale[:, None], _SINGLE * _SMALL * largest  # type: ignore[index]
 
     def transposed(self, weights: FloatArray, progress: Progress = silent) -> FloatArray:
         """Return Pᵀ v."""
@@ -250,16 +270,19 @@ class KernelOperator(Operator):
         total = np.zeros_like(values, dtype=np.float64)
         pairs = AllPairs(self._vectors, self._law.metric)
         for done, tile in enumerate(pairs, start=1):
-            entries = tile.distances
-            np.multiply(entries, -self._law.strength, out=entries)
-            if self._law.cap < math.inf:
-                np.maximum(entries, -self._law.cap, out=entries)
-            np.exp(entries, out=entries)
+            entries = self._weighed(tile.distances)
             total[tile.rows] += entries @ values[tile.columns]
             if not tile.diagonal:
                 total[tile.columns] += entries.T @ values[tile.rows]
             progress("weighing pairs of words", done, pairs.count)
         return total
+
+    def _weighed(self, apart: FloatArray) -> FloatArray:
+        """Return exp(−min(s·D, c)) in the place of the distances."""
+        np.multiply(apart, -self._law.strength, out=apart)
+        if self._law.cap < math.inf:
+            np.maximum(apart, -self._law.cap, out=apart)
+        return np.asarray(np.exp(apart, out=apart))
 
     def _single(self, values: NDArray[np.floating], progress: Progress) -> FloatArray:
         """Return K x as `_product` does, in single precision."""

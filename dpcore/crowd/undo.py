@@ -43,7 +43,7 @@ _STEPS, _SLOW_STEPS = 400, 40  # at most, of a solution; where a product takes a
 _PATIENCE = 12  # steps without a smaller expected error, after which a solution ends
 _ROUGH = 3e-4  # part of the residual that steps in single precision may leave
 _UNSURE = 1e-5  # part of it that they are off by at most: a product is off by some 1.5e-6
-_VERSION = 5  # of the solutions here: another one makes what is in the cache unknown
+_VERSION = 6  # of the solutions here: another one makes what is in the cache unknown
 _TOGETHER = 500  # queries that are solved together: 25,000 words, some 900 MB
 
 
@@ -291,18 +291,17 @@ def _going_on(keep: BoolArray | None, *columns: FloatArray) -> tuple[FloatArray,
 def residual_steps(
     operator: Operator, targets: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
-    """Solve K x = z·g, x = a·h, by conjugate residuals; renewed in double precision when rough."""
+    """Solve K x = z·g, x = a·h, by conjugate residuals; renewed when single precision no longer helps."""
     mask = used[:, None]
     weights = operator.weights[:, None]  # type: ignore[index]
     near = operator.near_inverse(used, progress)
-    x, left = np.zeros_like(targets), targets * mask
+    scale = operator.scale[:, None].astype(operator.rough)  # type: ignore[index]
+    x, left, off = np.zeros_like(targets), targets * mask, np.zeros(targets.shape[1])
     while True:
-        # Read again: a product in double precision may have renewed it.
-        scale = operator.scale[:, None].astype(operator.rough)  # type: ignore[index]
         start = np.abs(left).max(axis=0)
         # Below this single precision no longer helps.
         goal = np.maximum(_ROUGH * start, 0.2 * EXACT)
-        unsure = _UNSURE * start if operator.rough == np.float32 else np.zeros_like(start)
+        unsure = off + _UNSURE * start * (operator.rough == np.float32)
         r: FloatArray = np.asarray(left * scale, operator.rough)
         z = near(r)
         applied = operator.kernel(z, progress) * mask
@@ -334,9 +333,11 @@ def residual_steps(
             del applied
         x += added
         del added, r, z, p, along
-        left = (targets - operator.times(x / weights, progress)) * mask
-        keep = yield x / weights, left.copy(), np.zeros_like(goal)
-        x, left, targets = _going_on(keep, x, left, targets)
+        means, off = operator.nearly_times(x / weights, progress)
+        left = (targets - means) * mask
+        del means
+        keep = yield x / weights, left.copy(), off
+        x, left, off, targets = _going_on(keep, x, left, off, targets)
 
 
 def _least_squares(
