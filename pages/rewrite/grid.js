@@ -81,6 +81,7 @@ function promise(row, state) {
 function mechanismRow(row, state) {
   const frame = element("div", "row");
   const head = element("div", "head");
+  head.dataset.told = "";
   const glyph = element("span", "glyph", row.glyph);
   glyph.style.color = row.colour;
   glyph.setAttribute("aria-hidden", "true");
