@@ -172,8 +172,10 @@ def test_the_readme_leads_to_every_page_of_the_documents() -> None:
 
 
 def test_the_tour_is_the_list_of_pages() -> None:
-    rows = re.findall(r"^\| ([A-Z][\w-]+) \| (.*) \|$", README, re.MULTILINE)
-    pages = [(content.title, content.question) for content in CONTENTS]
+    rows = re.findall(
+        r"^\| \[([A-Z][\w-]+)\]\(data/pictures/(\w+)\.png\) \| (.*) \|$", README, re.MULTILINE
+    )
+    pages = [(content.title, content.address, content.question) for content in CONTENTS]
     assert rows[: len(CONTENTS)] == pages, (
         "README.md: its table of pages must have the rows of CONTENTS, pages/shared/contents.py, "
         "in the same order"

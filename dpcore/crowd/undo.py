@@ -291,7 +291,7 @@ def _going_on(keep: BoolArray | None, *columns: FloatArray) -> tuple[FloatArray,
 def residual_steps(
     operator: Operator, targets: FloatArray, used: BoolArray, progress: Progress
 ) -> Steps:
-    """Solve K x = z·g, x = a·h, by conjugate residuals; renewed when single precision no longer helps."""
+    """Solve K x = z·g, x = a·h, by conjugate residuals, begun again where they are too rough."""
     mask = used[:, None]
     weights = operator.weights[:, None]  # type: ignore[index]
     near = operator.near_inverse(used, progress)

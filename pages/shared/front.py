@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from streamlit import config, file_util
 from streamlit.url_util import make_url_path
@@ -38,6 +38,10 @@ NO_SCRIPT = later(
     "This page needs JavaScript. Allow it for this address in your browser, or ask the people "
     "who look after your computer."
 )
+PICTURES = {path.stem: path for path in (Path(__file__).parents[2] / "data/pictures").glob("*.png")}
+"""First screen of each page, by its address: the picture of a link."""
+
+_PICTURE = "picture/{address}.png"
 _AS_IT_IS = '<meta name="google" content="notranslate">'
 _ADDRESS = "<code></code>"  # filled by the script
 _NO_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
@@ -76,13 +80,14 @@ def front_page(address: str = "") -> str:
 
 def _told(address: str) -> str:
     """Return the tags that describe a page (Open Graph)."""
-    pages = {page.address: page for page in CONTENTS}
-    page: Content = pages.get(MOVED.get(address, address), CONTENTS[0])
+    page = _page(address)
     facts = {
         "og:site_name": NAME,
         "og:type": "website",
         "og:title": f"{page.title} – {NAME}",
         "og:description": page.question,
+        "og:image:alt": page.question,
+        "twitter:card": "summary_large_image",
     }
     tags = [f'<meta property="{name}" content="{escape(fact)}">' for name, fact in facts.items()]
     return "".join(
@@ -90,16 +95,33 @@ def _told(address: str) -> str:
     )
 
 
+def _page(address: str) -> Content:
+    pages = {page.address: page for page in CONTENTS}
+    return pages.get(MOVED.get(address, address), CONTENTS[0])
+
+
 def front_routes() -> list[Route]:
-    """Return routes from the addresses of all pages to this page."""
+    """Return routes from the addresses of all pages to this page, and to the pictures of links."""
     base = config.get_option("server.baseUrlPath")
     addresses = ["", *(page.address for page in CONTENTS), *MOVED]
-    return [Route(make_url_path(base, address), _answer) for address in addresses]
+    routes = [Route(make_url_path(base, address), _answer) for address in addresses]
+    return [*routes, Route(make_url_path(base, _PICTURE), _picture, name="picture")]
 
 
 async def _answer(request: Request) -> HTMLResponse:
     address = request.url.path.rstrip("/").rpartition("/")[2]
-    return HTMLResponse(front_page(address), headers={"Cache-Control": "no-cache"})
+    page = front_page(address)
+    shown = _page(address).address
+    if shown in PICTURES:
+        # Absolute, as the protocol demands; not in the cache, since a host is what a client says.
+        picture = escape(str(request.url_for("picture", address=shown)))
+        page = page.replace("</head>", f'<meta property="og:image" content="{picture}"></head>', 1)
+    return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
+
+
+async def _picture(request: Request) -> Response:
+    path = PICTURES.get(request.path_params["address"])
+    return Response(status_code=404) if path is None else FileResponse(path)
 
 
 def _of(spoken: str) -> str:
