@@ -7,9 +7,14 @@ two at E is
 
     δ(E) = P(L = ∞) + E[(1 − e^(E − L))₊]
 
-(the hockey-stick divergence). The losses of each position go up to the next point of a grid, which
-can only raise δ; the laws of sums come by FFT, and a bound on the error of the FFT is added. So δ
-is a bound, and it is sharp but for the width of the grid.
+(the hockey-stick divergence). The same law says how well a test can do that claims “the first text”
+and is wrong of the second one with probability α: the best test claims it where L is largest
+(Neyman and Pearson 1933), and 1 − its power is the trade-off function of f-differential privacy
+(Dong, Roth, Su 2022, Definition 2.1).
+
+The losses of each position go up to the next point of a grid, which can only raise δ and the power;
+the laws of sums come by FFT, and a bound on the error of the FFT is added. So both are bounds, and
+sharp but for the width of the grid.
 
 Bounds for all texts at once are in `dpcore.audit.composition`.
 """
@@ -21,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import FloatArray, a_number
 from dpcore.errors import ParameterError
@@ -74,11 +79,59 @@ class Losses:
                 low = middle
         return high * self.step
 
+    def best_tests(self) -> BestTests:
+        """Return the best tests between the two texts, their powers rounded up."""
+        largest_first = np.arange(self.masses.size)[::-1]
+        points = (self.first + largest_first) * self.step
+        masses = self.masses[largest_first]
+        with np.errstate(divide="ignore"):
+            of_second = np.exp(np.minimum(np.log(masses) - points, 0.0))
+        # An error of masses moves every line δ(E) + e^E·α by no more than itself.
+        powers = (np.cumsum(masses) + self.infinite + self.error) * (1.0 + 1e-9)
+        start = self.infinite + self.error
+        rates = np.minimum(np.cumsum(of_second) * (1.0 - 1e-9), 1.0)
+        return BestTests(
+            np.concatenate(([0.0], rates, [1.0])),
+            np.minimum(np.concatenate(([start], powers, [1.0])), 1.0),
+        )
+
     @property
     def mean(self) -> float:
         """Mean of a finite loss: the Kullback-Leibler divergence, rounded up by a step."""
         points = (self.first + np.arange(self.masses.size)) * self.step
         return float(self.masses @ points)
+
+
+@dataclass(frozen=True, eq=False)
+class BestTests:
+    """Best tests of one text against another; between two points the power is linear.
+
+    Attributes:
+        rates: false-positive rates α, from 0 to 1, shape (m,).
+        powers: true-positive rates that no test with α exceeds, shape (m,): 1 − f(α), f the
+            trade-off function.
+    """
+
+    rates: FloatArray
+    powers: FloatArray
+
+    def power(self, rates: ArrayLike) -> FloatArray:
+        """Return the most that a test finds whose false-positive rate is at most this."""
+        return np.interp(np.asarray(rates, dtype=np.float64), self.rates, self.powers)
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve: of two outputs, one of each text, the right one is named."""
+        return float(np.trapezoid(self.powers, self.rates))
+
+    @property
+    def gaussian(self) -> float:
+        """Least μ whose Gaussian trade-off function is nowhere above: μ-GDP; ∞ if there is none."""
+        from scipy.special import ndtri
+
+        # At the points alone: the power of a Gaussian is concave, a chord lies below it.
+        inside = (self.rates < 1.0) & (self.powers > 0.0)
+        return float((ndtri(self.powers[inside]) - ndtri(self.rates[inside])).max(initial=0.0))
 
 
 def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> Losses:

@@ -3,13 +3,20 @@
 import itertools
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from dpcore.audit.composition import worst_delta
-from dpcore.audit.document import Losses, compose_losses, document_losses, place_losses
+from dpcore.audit.document import (
+    BestTests,
+    Losses,
+    compose_losses,
+    document_losses,
+    place_losses,
+)
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import LossBounds, Mechanism
 from dpcore.mechanisms.registry import create
@@ -19,23 +26,17 @@ LEXICON = lexicons.cloud(7, 3)
 
 
 def enumerated(
-    mechanism: Mechanism,
-    epsilon: float,
-    first: Sequence[int],
-    second: Sequence[int],
-    targets: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """δ of two texts over all outputs, one by one."""
+    mechanism: Mechanism, epsilon: float, first: Sequence[int], second: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of all outputs of both texts, one by one."""
     laws = [
-        (mechanism.law(w, [epsilon]).dense(7)[0], mechanism.law(v, [epsilon]).dense(7)[0])
-        for w, v in zip(first, second, strict=True)
+        [mechanism.law(word, [epsilon]).dense(7)[0] for word in text] for text in (first, second)
     ]
-    deltas = np.zeros(len(targets))
-    for outputs in itertools.product(range(7), repeat=len(first)):
-        p = math.prod(law[y] for (law, _), y in zip(laws, outputs, strict=True))
-        q = math.prod(law[y] for (_, law), y in zip(laws, outputs, strict=True))
-        deltas += np.maximum(p - np.exp(targets) * q, 0.0)
-    return deltas
+    every = list(itertools.product(range(7), repeat=len(first)))
+    p, q = (
+        [math.prod(law[y] for law, y in zip(of, ys, strict=True)) for ys in every] for of in laws
+    )
+    return np.array(p), np.array(q)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +48,67 @@ def test_it_is_a_bound_and_sharp(key: str, epsilon: float) -> None:
     first, second = [0, 1, 2, 0, 5], [3, 1, 4, 3, 6]
     losses = document_losses(mechanism, epsilon, first, second)
     targets = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
-    exact = enumerated(mechanism, epsilon, first, second, targets)
+    p, q = enumerated(mechanism, epsilon, first, second)
+    exact = np.maximum(p - np.exp(targets)[:, None] * q, 0.0).sum(axis=1)
     bound = np.array([losses.delta(float(target)) for target in targets])
     assert (bound >= exact * (1.0 - 1e-12)).all()
     assert (bound <= exact + 1e-3).all()
     finer = document_losses(mechanism, epsilon, first, second, points=400_000)
     np.testing.assert_allclose([finer.delta(float(t)) for t in targets], exact, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("key", "epsilon"),
+    [("tem", 2.0), ("optimal", 1.0), ("k-ary", 1.5), ("neighbour-response", 2.0)],
+)
+@pytest.mark.parametrize("words", [1, 3])
+def test_no_test_finds_more_and_one_finds_as_much(key: str, epsilon: float, words: int) -> None:
+    mechanism = create(key, LEXICON, {"k": 3} if key == "neighbour-response" else None)
+    first, second = [0, 1, 2][:words], [3, 5, 4][:words]
+    p, q = enumerated(mechanism, epsilon, first, second)
+    likeliest = np.argsort(-p / q)
+    rates, powers = (np.concatenate(([0.0], np.cumsum(each[likeliest]))) for each in (q, p))
+    tests = document_losses(mechanism, epsilon, first, second).best_tests()
+    asked = np.concatenate((rates, np.linspace(0.0, 1.0, 101)))
+    exact = np.interp(asked, rates, powers)
+    assert np.all(tests.power(asked) >= exact - 1e-12)
+    assert np.all(tests.power(asked) <= exact + 1e-3)
+    assert tests.auc == pytest.approx(float(np.trapezoid(powers, rates)), abs=1e-3)
+    assert 2.0 * tests.auc - 1.0 >= (tests.power(asked) - asked).max() / 2.0
+
+
+def test_the_best_test_of_response_is_known() -> None:
+    """Two words of k-ary response: the word itself, then all that tells nothing."""
+    mechanism, epsilon = create("k-ary", LEXICON), 1.5
+    tests = document_losses(mechanism, epsilon, [0], [1]).best_tests()
+    q = 1.0 / (math.exp(epsilon) + 6.0)
+    p = math.exp(epsilon) * q
+    np.testing.assert_allclose(tests.power([q, q / 2, 1.0 - p]), [p, p / 2, 1.0 - q], atol=1e-3)
+    rest = 5.0 * q
+    area = q * p / 2.0 + rest * (p + 1.0 - q) / 2.0 + p * (2.0 - q) / 2.0
+    assert tests.auc == pytest.approx(area, abs=1e-3)
+
+
+def test_many_small_losses_are_nearly_a_gaussian_one() -> None:
+    """The central limit theorem of f-DP: μ of n losses is √n times that of one."""
+    mechanism, epsilon, n = create("k-ary", LEXICON), 0.2, 400
+    one, other = (np.log(mechanism.law(word, [epsilon]).dense(7)[0]) for word in (0, 1))
+    mu = math.sqrt(n * float(np.exp(one) @ (one - other) ** 2))
+    tests = document_losses(mechanism, epsilon, [0] * n, [1] * n, 500_000).best_tests()
+    normal = NormalDist()
+    for rate in (0.01, 0.1, 0.5):
+        power = normal.cdf(normal.inv_cdf(rate) + mu)
+        assert float(tests.power(rate)) == pytest.approx(power, abs=0.02)
+
+
+def test_a_gaussian_power_gives_its_own_parameter() -> None:
+    normal = NormalDist()
+    rates = np.linspace(0.001, 0.999, 99)
+    powers = np.array([normal.cdf(normal.inv_cdf(rate) + 1.3) for rate in rates])
+    tests = BestTests(np.array([0.0, *rates, 1.0]), np.array([0.0, *powers, 1.0]))
+    assert tests.gaussian == pytest.approx(1.3, abs=1e-9)
+    assert BestTests(np.array([0.0, 1.0]), np.array([0.1, 1.0])).gaussian == math.inf
+    assert BestTests(np.array([0.0, 1.0]), np.array([0.0, 1.0])).gaussian == 0.0
 
 
 def test_an_output_that_one_text_cannot_have_is_an_infinite_loss() -> None:
