@@ -26,6 +26,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcore.arrays import FloatArray
 from dpcore.errors import ParameterError
@@ -38,6 +39,7 @@ from dpcore.outwards import at_most, safe_end, without_noise
 
 TEXT_DELTA = 1e-6
 """δ at which the guarantee for a whole text is stated."""
+_TARGETS = 400  # E at which a bound on δ makes one on powers
 _MANY = 10_000  # words beyond which the law of a sum costs too much, and zCDP is as good
 _WITHIN = 1e-9  # how far above the least ε of a bound the stated one may lie, relatively
 _SUM = ("sum", "Dwork and Roth 2014, Theorem 3.16")
@@ -242,6 +244,61 @@ def worst_delta(bounds: LossBounds, words: int, epsilon: float) -> float:
     if epsilon >= _product(words, bounds.largest):
         return 0.0
     return min(_responses(bounds, words, epsilon), _concentrated(bounds, words, epsilon))
+
+
+def worst_powers(
+    mechanism: Mechanism,
+    epsilon: float,
+    words: int,
+    rates: ArrayLike,
+    *,
+    guarantee: Guarantee | None = None,
+) -> FloatArray:
+    """Bound the power of every test between any two texts that differ in `words` protected words.
+
+    (E, δ) of the texts allows a test with the false-positive rate α the power δ + e^E·α, and
+    1 − e^(−E)·(1 − δ − α), where that is less (Dong, Roth, Su 2022, Section 2.2); the least over
+    many E is taken. Gaussian noises have a power of their own, Φ(Φ⁻¹(α) + μ√j).
+
+    Args:
+        mechanism: each word gets fresh independent noise.
+        epsilon: of every word.
+        words: j ≥ 1.
+        rates: false-positive rates in [0, 1], shape (m,).
+        guarantee: of the mechanism at ε, if already known.
+
+    Returns:
+        Largest true-positive rates, shape (m,); 1 where nothing is guaranteed.
+
+    Raises:
+        ParameterError: j or a rate is out of range.
+        EpsilonError: ε is not admissible.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    alpha = np.asarray(rates, dtype=np.float64)
+    if not (words >= 1 and np.all((alpha >= 0) & (alpha <= 1))):
+        raise ParameterError("powers need words >= 1 and false-positive rates in [0, 1]")
+    guarantee = guarantee or mechanism.guarantee(value)
+    if guarantee.status is Status.REFUTED:
+        return np.ones_like(alpha)
+    noise = mechanism.vector_noise(value)
+    if noise is not None and noise.family is Radial.GAUSSIAN and noise.sensitivity < math.inf:
+        from scipy.special import ndtr, ndtri
+
+        mu = math.sqrt(words) * noise.sensitivity / noise.scale
+        return np.asarray(ndtr(ndtri(alpha) + mu))
+    bounds = mechanism.loss_bounds(guarantee)
+    leaked = 0.0
+    if isinstance(guarantee, ApproximateLocalPrivacy):
+        leaked = words * (math.exp(guarantee.log_delta) * (1.0 + 1e-12) + 5e-324)
+    total = _product(words, bounds.largest)
+    targets = total * np.linspace(0.0, 1.0, _TARGETS) ** 2  # small ones tell most
+    deltas = leaked + np.array([worst_delta(bounds, words, target) for target in targets.tolist()])
+    with np.errstate(over="ignore", invalid="ignore"):
+        near_none = deltas[:, None] + np.where(alpha > 0, np.exp(targets)[:, None] * alpha, 0.0)
+        near_all = 1.0 - np.exp(-targets)[:, None] * (1.0 - deltas[:, None] - alpha)
+    least = np.minimum(near_none, near_all).min(axis=0)
+    return np.asarray(np.minimum(least * (1.0 + 1e-9), 1.0))
 
 
 @lru_cache(maxsize=4096)

@@ -35,6 +35,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 
 POINTS = 20_000
 """Points of the grid of losses between the least and the largest sum of all positions."""
+_RARE = 1e-6  # probability of an error below which two tests are not compared
 _NEGLIGIBLE = 1e-15  # mass of the least likely losses that counts as infinite, in all
 
 
@@ -126,12 +127,19 @@ class BestTests:
 
     @property
     def gaussian(self) -> float:
-        """Least μ whose Gaussian trade-off function is nowhere above: μ-GDP; ∞ if there is none."""
+        """Least μ whose Gaussian test is as good wherever both errors are `_RARE` or more.
+
+        It is that of Gaussian differential privacy but for the ends, where bounded losses are far
+        from a Gaussian, and an error of computation counts as an infinite one.
+        """
         from scipy.special import ndtri
 
         # At the points alone: the power of a Gaussian is concave, a chord lies below it.
-        inside = (self.rates < 1.0) & (self.powers > 0.0)
-        return float((ndtri(self.powers[inside]) - ndtri(self.rates[inside])).max(initial=0.0))
+        most = min(1.0 - _RARE, float(self.power(_RARE)))
+        rates = np.concatenate(([_RARE], self.rates))
+        powers = np.concatenate(([most], self.powers))
+        inside = (rates >= _RARE) & (powers <= 1.0 - _RARE)
+        return float((ndtri(powers[inside]) - ndtri(rates[inside])).max(initial=0.0))
 
 
 def place_losses(log_first: FloatArray, log_second: FloatArray, step: float) -> Losses:

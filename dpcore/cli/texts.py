@@ -20,6 +20,7 @@ from dpcore.audit.composition import (
     Composition,
     composition,
     group_compositions,
+    worst_powers,
 )
 from dpcore.audit.document import document_losses
 from dpcore.cli import fields, flags
@@ -315,6 +316,8 @@ def _lines_write(writing: Writing, law: bool) -> Iterator[str]:
 
 _TABLE = "{share:>10.0%|of the sum} {total_epsilon:>10|ε of the text} {delta:>12|δ}"
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+_TESTS = "{false_positive_rate:>15|false positives} {power:>13|finds at most}"
+_RATES = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 @command("compose")
@@ -330,6 +333,11 @@ _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
     most=MAX_FILE_TOKENS,
 )
 @option("--delta", default=TEXT_DELTA, help="for which the least ε is printed")
+@option(
+    "--curve",
+    is_flag=True,
+    help="also the best test: how much it finds at each false-positive rate (f-DP)",
+)
 def compose_command(options: Options) -> Answer:
     """Compose the privacy losses of two texts over their places, and of any two texts."""
     if (options.text is None) != (options.other is None):
@@ -348,6 +356,12 @@ def compose_command(options: Options) -> Answer:
     words = options.differing or pair["different"]
     worst = composition(mechanism, epsilon, words, options.delta)
     groups = group_compositions(mechanism, epsilon, words, options.delta)
+    any_two: dict[str, Any] = {}
+    if options.curve:
+        powers = worst_powers(mechanism, epsilon, words, _RATES).tolist()
+        any_two = {"worst_tests": _test_rows(powers)}
+        lines += [f"The best test between any two texts that differ in {_words(words)}:"]
+        lines += table(_TESTS, map(_test_printed, any_two["worst_tests"]))
     return Answer(
         fields.of_mechanism(mechanism)
         | {"epsilon": epsilon}
@@ -355,15 +369,19 @@ def compose_command(options: Options) -> Answer:
         | {
             "worst": worst.to_dict(),
             "worst_groups": {name: part.to_dict() for name, part in groups.items()},
-        },
+        }
+        | any_two,
         [*lines, _any_two(worst), *(_any_two(part, name) for name, part in groups.items())],
     )
 
 
 def _any_two(worst: Composition, group: str = "") -> str:
-    words = "1 word" if worst.words == 1 else f"{worst.words:,} words"
     within = f" of one budget ({group})" if group else ""
-    return f"Of any two texts that differ in {words}{within}: {worst.statement}"
+    return f"Of any two texts that differ in {_words(worst.words)}{within}: {worst.statement}"
+
+
+def _words(count: int) -> str:
+    return "1 word" if count == 1 else f"{count:,} words"
 
 
 def _promised(mechanism: Mechanism, epsilon: float, first: IntArray, second: IntArray) -> float:
@@ -407,6 +425,21 @@ def _two_texts(
         for share in _SHARES
     ]
     least = max(losses.epsilon(options.delta) for losses in ways)
+    tests: dict[str, Any] = {}
+    tested: list[str] = []
+    if options.curve:
+        best = [losses.best_tests() for losses in ways]
+        powers = np.max([each.power(_RATES) for each in best], axis=0).tolist()
+        tests = {
+            "tests": _test_rows(powers),
+            "auc": max(each.auc for each in best),
+            "gaussian": max(each.gaussian for each in best),
+        }
+        tested = [
+            "The best test between the two (areas under both curves: at most "
+            f"{at_most(tests['auc'])}; Gaussian μ: {at_most(tests['gaussian'])}):",
+            *table(_TESTS, map(_test_printed, tests["tests"])),
+        ]
     different = int(np.count_nonzero(first != second))
     return (
         {
@@ -417,15 +450,32 @@ def _two_texts(
             "delta": options.delta,
             "least_epsilon": least,
             "rows": rows,
-        },
+        }
+        | tests,
         [
             f"{different} of {first.size} words differ; the losses guaranteed for them sum to "
             f"{at_most(total)}.",
             f"Together they are (ε, δ)-indistinguishable at ε = {at_most(least)} for δ = "
             f"{options.delta:g}.",
             *table(_TABLE, map(_outwards, rows)),
+            *tested,
         ],
     )
+
+
+def _test_rows(powers: list[float]) -> list[dict[str, float]]:
+    return [
+        {"false_positive_rate": rate, "power": power}
+        for rate, power in zip(_RATES, powers, strict=True)
+    ]
+
+
+def _test_printed(row: dict[str, float]) -> dict[str, str]:
+    """Return a row as it is printed; the power is an upper bound."""
+    return {
+        "false_positive_rate": f"{row['false_positive_rate']:g}",
+        "power": at_most(row["power"], 3),
+    }
 
 
 def _outwards(row: dict[str, float]) -> dict[str, float | str]:

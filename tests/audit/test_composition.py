@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcore.audit.composition import TEXT_DELTA, Composition, composition, worst_delta
+from dpcore.audit.composition import TEXT_DELTA, Composition, composition, worst_delta, worst_powers
 from dpcore.audit.document import document_losses
 from dpcore.errors import ParameterError
 from dpcore.guarantee import Status
@@ -319,3 +319,53 @@ def test_nonsense_is_refused(wrong: float) -> None:
         worst_delta(LossBounds(1.0), 0, 1.0)
     with pytest.raises(ParameterError, match="words >= 0"):
         composition(create("k-ary", FOUR), 1.0, -1)
+
+
+@pytest.mark.parametrize(
+    ("key", "epsilon", "settings", "sharp"),
+    [
+        ("k-ary", 0.7, {}, True),
+        ("neighbour-response", 1.2, {"k": 2}, False),
+        ("tem", 0.4, {}, False),
+        ("optimal", 0.8, {}, False),
+    ],
+)
+@pytest.mark.parametrize("words", [1, 3])
+def test_no_test_of_two_texts_has_more_power(
+    key: str, epsilon: float, settings: dict[str, Any], sharp: bool, words: int
+) -> None:
+    mechanism = create(key, FOUR, settings)
+    rates = np.linspace(0.0, 1.0, 41)
+    bound = worst_powers(mechanism, epsilon, words, rates)
+    found = np.max(
+        [
+            document_losses(mechanism, epsilon, [w] * words, [v] * words).best_tests().power(rates)
+            for w, v in itertools.permutations(range(4), 2)
+        ],
+        axis=0,
+    )
+    assert np.all(bound >= found - 2e-3)
+    if sharp:
+        np.testing.assert_allclose(bound, found, atol=5e-3)
+
+
+def test_the_power_of_gaussian_noise_is_that_of_one() -> None:
+    mechanism = make("gaussian")
+    noise = mechanism.vector_noise(2.0)
+    assert noise is not None
+    rates = np.array([0.0, 0.01, 0.5, 1.0])
+    mu = 2.0 * noise.sensitivity / noise.scale
+    np.testing.assert_allclose(
+        worst_powers(mechanism, 2.0, 4, rates), norm.cdf(norm.ppf(rates) + mu), atol=1e-12
+    )
+
+
+def test_a_refuted_claim_bounds_no_test() -> None:
+    mechanism = make("trlaplace")
+    assert np.all(worst_powers(mechanism, 0.5, 1, [0.0, 0.5]) == 1.0)
+
+
+@pytest.mark.parametrize(("words", "rates"), [(0, [0.5]), (1, [1.5]), (1, [-0.1]), (1, [math.nan])])
+def test_powers_need_words_and_rates(words: int, rates: list[float]) -> None:
+    with pytest.raises(ParameterError, match="false-positive"):
+        worst_powers(make("k-ary"), 1.0, words, rates)

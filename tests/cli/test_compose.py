@@ -30,6 +30,27 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 of 4 words differ" in capsys.readouterr().out
 
 
+def test_the_best_test_is_added_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compose", "--mechanism", "k-ary", "--epsilon", "8", *TEXTS, "--curve"]
+    assert main([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    powers = [[row["power"] for row in result[name]] for name in ("tests", "worst_tests")]
+    assert all(
+        two == pytest.approx(any_two, abs=2e-3) for two, any_two in zip(*powers, strict=True)
+    )
+    assert [row["false_positive_rate"] for row in result["tests"]] == sorted(
+        row["false_positive_rate"] for row in result["tests"]
+    )
+    assert 0.5 < result["auc"] < 1.0
+    assert result["gaussian"] > 0.0
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "The best test between the two" in printed
+    assert at_most(powers[0][2], 3) in printed
+    assert main(arguments[:-1]) == 0
+    assert "best test" not in capsys.readouterr().out
+
+
 def test_any_two_texts_need_not_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["compose", "--mechanism", "gaussian", "--epsilon", "8", "--differing", "25"]
     assert main([*arguments, "--json"]) == 0
