@@ -36,7 +36,7 @@ from dpcore.study.recorded import Recorded
 from dpcore.study.recording import provenance, undefined_sentence
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import APPENDIX_C
-from pages.shared.figure import show_figure
+from pages.shared.figure import Sheet, show_figure
 from pages.shared.language import later, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
@@ -81,7 +81,7 @@ def choose_figure() -> str:
         [start, *(name for name in FIGURES if name != start)],
         FIGURE,
         say(
-            "The papers' figures, recorded beforehand with their printed values as hollow marks, "
+            "The papers' figures, recorded beforehand beside the values that they print, "
             "or TEM, Madlib and any other mechanism, measured on words of your choice."
         ),
         format_func=FIGURES.__getitem__,
@@ -120,7 +120,9 @@ def papers_view(name: str) -> None:
     tables = {later("All numbers"): lambda: record.table}
     if compared:
         tables[later("Comparison")] = lambda: table
-    take_it_with_you(lambda: Takeaway(None, cited, tables=tables))
+    panels = {f"{name}_{i + 1}": panel.title for i, panel in enumerate(study.panels)}
+    sheet = Sheet(name, panels, (f"{study.title} ({source}).", *provenance(record.entry)))
+    take_it_with_you(lambda: Takeaway(None, cited, tables=tables, sheet=sheet))
     recorded_footer(record)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +38,7 @@ SVG_FILES = _HERE / "captioned.js", _HERE / "svg_files.js"
 @cache
 def _files() -> Callable[..., Any]:
     css = (_HERE / "figure_files.css").read_text(encoding="utf-8")
-    scripts = "captioned.js", "figure_files.js"
+    scripts = "captioned.js", "svg_files.js", "figure_files.js"
     js = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in scripts)
     return st.components.v2.component("word_privacy_lab.figure_files", css=css, js=js)
 
@@ -56,6 +56,37 @@ def figure_buttons(name: str) -> None:
     _files()(
         key=f"files_{name}",
         data=_files_data(name),
+        width="content",
+    )
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All panels of a paper's figure, to be saved as one picture.
+
+    Attributes:
+        name: name of the file, without its ending.
+        panels: titles by the names of the figures on the page.
+        text: paragraphs below the panels.
+    """
+
+    name: str
+    panels: Mapping[str, str]
+    text: Sequence[str]
+
+
+def sheet_buttons(sheet: Sheet) -> None:
+    """Draw buttons that save all panels as one picture with its text, in the browser alone."""
+    labels = {"svg": say("All panels as SVG"), "png": say("All panels as PNG")}
+    explained = say("Saves all panels as one picture, with how it was made below them.")
+    _files()(
+        key=f"files_{sheet.name}",
+        data={
+            "name": sheet.name,
+            "formats": [(form, label, explained) for form, label in labels.items()],
+            "panels": list(sheet.panels.items()),
+            "text": list(sheet.text),
+        },
         width="content",
     )
 

@@ -1,6 +1,6 @@
 // Saves a figure as it appears on the page. The parts that change with a slider are not in the
 // figure: they are laid over it (dpcore.plots.mark), so the saved figure gets a shape for each of
-// these parts. captioned.js is prepended.
+// these parts. captioned.js and svg_files.js are prepended.
 
 const clear = (colour) => colour === "rgba(0, 0, 0, 0)";
 
@@ -54,29 +54,96 @@ function legible(plot) {
 // The element with this Streamlit key.
 const keyed = (key) => `.st-key-${key.replaceAll(/[^a-zA-Z0-9_-]/g, "-")}`;
 
-function save(name, format) {
+// What Plotly needs to draw a figure again; null if it is not drawn yet.
+function drawn(name) {
   const plot = document.querySelector(`${keyed(`figure_${name}`)} .js-plotly-plot`);
-  if (!plot || !plot._fullLayout || !window.Plotly) return; // not drawn yet
+  if (!plot || !plot._fullLayout || !window.Plotly) return null;
   const over = `${keyed(`still_${name}`)} [data-testid=stHtml] [aria-hidden] > div`;
   const marks = [...document.querySelectorAll(over)].map((part) => shape(part, plot));
   const { width, height } = plot._fullLayout;
   const shapes = [...(plot.layout.shapes || []), ...marks];
   const layout = { ...plot.layout, shapes, template: legible(plot) };
-  const drawn = { data: plot.data, layout };
+  return { figure: { data: plot.data, layout }, width, height };
+}
+
+function save({ name, panels, text }, format) {
+  if (panels) return saveAll(name, panels, text, format);
+  const made = drawn(name);
+  if (!made) return;
+  const { figure, width, height } = made;
   if (format !== "png") {
-    window.Plotly.downloadImage(drawn, { format, filename: name, width, height });
+    window.Plotly.downloadImage(figure, { format, filename: name, width, height });
     return;
   }
   const finding = document.querySelector(keyed(`finding_${name}`))?.textContent ?? "";
-  window.Plotly.toImage(drawn, { format, width, height, scale: SCALE }).then((address) => {
+  window.Plotly.toImage(figure, { format, width, height, scale: SCALE }).then((address) => {
     const picture = new Image();
     picture.onload = () => hand(captioned(picture, width, height, finding), name, format);
     picture.src = address;
   });
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+const TITLE = 34;
+const LINE = 18;
+
+function written(sheet, line, x, y, size) {
+  const style = { x, y, "font-family": LETTERS, "font-size": size, fill: sheet.dataset.ink };
+  const node = document.createElementNS(SVG, "text");
+  for (const [name, value] of Object.entries(style)) node.setAttribute(name, value);
+  node.textContent = line;
+  sheet.append(node);
+}
+
+// All panels of a figure as one drawing: two in a row, each below its title, then the text.
+async function saveAll(name, panels, text, format) {
+  const all = panels.map(([key, title]) => ({ title, ...drawn(key) }));
+  if (all.some(({ figure }) => !figure)) return;
+  const wide = Math.max(...all.map(({ width }) => width));
+  const tall = Math.max(...all.map(({ height }) => height)) + TITLE;
+  const { backgroundColor, color } = getComputedStyle(document.querySelector("[data-testid=stApp]"));
+  const sheet = document.createElementNS(SVG, "svg");
+  sheet.dataset.ink = color;
+  const across = Math.min(2, all.length) * wide;
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `13px ${LETTERS}`;
+  const lines = text.flatMap((paragraph) => wrapped(pen, paragraph, across - 2 * MARGIN));
+  const top = Math.ceil(all.length / 2) * tall + MARGIN;
+  const high = top + lines.length * LINE + MARGIN;
+  sheet.setAttribute("xmlns", SVG);
+  for (const [side, size] of [["width", across], ["height", high]]) sheet.setAttribute(side, size);
+  const ground = document.createElementNS(SVG, "rect");
+  for (const [side, size] of [["width", across], ["height", high], ["fill", backgroundColor]]) {
+    ground.setAttribute(side, size);
+  }
+  sheet.append(ground);
+  for (const [i, { title, figure, width, height }] of all.entries()) {
+    const address = await window.Plotly.toImage(figure, { format: "svg", width, height });
+    const markup = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+    const panel = new DOMParser().parseFromString(markup, "image/svg+xml").documentElement;
+    const [x, y] = [(i % 2) * wide, Math.floor(i / 2) * tall];
+    panel.setAttribute("x", x);
+    panel.setAttribute("y", y + TITLE);
+    written(sheet, title, x + MARGIN, y + TITLE - MARGIN, 16);
+    sheet.append(panel);
+  }
+  lines.forEach((line, i) => written(sheet, line, MARGIN, top + (i + 0.8) * LINE, 13));
+  saveSheet(sheet, name, format);
+}
+
+// Another figure may have been chosen a moment ago: the page draws its buttons in place of these.
+// So a click is answered when the page rests, for the figure that is chosen then.
+let chosen = null;
+const REST_MS = 200;
+
+function atRest(then) {
+  const app = document.querySelector("[data-testid=stApp]");
+  setTimeout(() => (app?.dataset.testScriptState === "notRunning" ? then() : atRest(then)), REST_MS);
+}
+
 export default function (component) {
   const { data, parentElement } = component;
+  if (!data.panels) chosen = data;
   if (parentElement.querySelector(".files")) return; // a figure keeps its name
   const row = document.createElement("div");
   row.className = "files";
@@ -89,7 +156,7 @@ export default function (component) {
     icon.textContent = "download";
     icon.setAttribute("aria-hidden", "true");
     button.append(icon, label);
-    button.addEventListener("click", () => save(data.name, format));
+    button.addEventListener("click", () => atRest(() => save(data.panels ? data : chosen, format)));
     row.append(button);
   }
   parentElement.append(row);

@@ -19,7 +19,7 @@ from dpcore.study.recorded import Recorded, read_recorded
 from dpcore.study.recording import provenance as how_made
 from dpcore.study.recording import seeds
 from pages.shared import link
-from pages.shared.figure import csv_button, drawing_buttons, show_numbers
+from pages.shared.figure import Sheet, csv_button, drawing_buttons, sheet_buttons, show_numbers
 from pages.shared.fragments import remembered
 from pages.shared.language import Waiting, later, say
 from pages.shared.messages import note, provenance, refuse
@@ -95,6 +95,7 @@ class Takeaway:
         text: the typed text, where the link can hold it at the user's request; else None.
         tables: by title, a function that builds a table; it must not call Streamlit.
         drawing: name of the drawing of our own component; None for a view without one.
+        sheet: panels of one figure, which can be saved together; None for a view without them.
         address: the link with typed text, at the user's request; None for the usual one.
     """
 
@@ -106,6 +107,7 @@ class Takeaway:
     text: str | None = None
     tables: Mapping[str, Callable[[], pd.DataFrame]] = field(default_factory=dict)
     drawing: str | None = None
+    sheet: Sheet | None = None
     address: str | None = None
 
 
@@ -137,6 +139,8 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             with st.container(horizontal=True):
                 if takeaway.drawing is not None:
                     drawing_buttons(takeaway.drawing)
+                if takeaway.sheet is not None:
+                    sheet_buttons(takeaway.sheet)
                 for place, (title, table) in enumerate(takeaway.tables.items()):
                     name = title.lower().replace(" ", "_")
                     csv_button(
@@ -154,7 +158,18 @@ def take_it_with_you(make: Callable[[], Takeaway]) -> None:
             st.markdown("**Python**")
             st.code(takeaway.cell, language="python", wrap_lines=True)
         st.markdown(f"**{say('To cite')}**")
-        st.code(bibtex(*takeaway.cited), language=None, wrap_lines=True)
+        entries = bibtex(*takeaway.cited)
+        st.code(entries, language=None, wrap_lines=True)
+        st.download_button(
+            say("Save as .bib"),
+            data=entries,
+            file_name="word-privacy-lab.bib",
+            mime="application/x-bibtex",
+            key="bib_taking",
+            icon=":material/download:",
+            on_click="ignore",
+            help=say("Saves these entries as a file for LaTeX or a reference manager."),
+        )
 
 
 def drawer_is_open() -> bool:
