@@ -20,7 +20,7 @@ mean is no less, for whatever word, is estimated in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ ENOUGH = 30.0
 """Outputs of the largest h whose noise is taken for normal."""
 LEAST_TEXTS = 2
 """Texts of a group: one text is no crowd."""
+_TERMS = 500_000  # terms of exact probabilities that are computed together
 _BIAS_LEVEL = 1e-4  # chance that the bound on the bias fails, beside that of the interval
 EVERYTHING = "all"
 """Name of the group of all texts, where no column divides them."""
@@ -347,6 +348,66 @@ def half_widths(sums: Sums, observed: OutputCounts, of: str, level: float) -> Fl
     return np.asarray(np.where(sums.few, np.maximum(normal, safe), normal))
 
 
+def _exact_ends(
+    came: IntArray, total: IntArray, inside: FloatArray, outside: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest count c under which what came out is no rare number.
+
+    Of c words of a query and N − c others, Bin(c, p) + Bin(N − c, q) outputs are among the query's:
+    the more, the larger c is.
+
+    Args:
+        came: outputs among its words, shape (r,).
+        total: N, shape (r,).
+        inside: p, shape (r,).
+        outside: q < p, shape (r,).
+        tail: probability of each end to be missed.
+    """
+    low, high = np.zeros(came.size), np.zeros(came.size)
+    order = np.argsort(came, kind="stable")  # rows of one part have about as many terms
+    for rows in np.array_split(order, math.ceil((came.sum() + 1) / _TERMS)):
+        seen, most, chances = came[rows], total[rows], (inside[rows], outside[rows])
+
+        def as_many(count: IntArray) -> BoolArray:
+            return 1.0 - _at_most(seen - 1, count, most, *chances) > tail  # noqa: B023 - at once
+
+        def too_many(count: IntArray) -> BoolArray:
+            return ~(_at_most(seen, count, most, *chances) > tail)  # noqa: B023 - at once
+
+        low[rows] = np.minimum(_least(as_many, most), most)
+        high[rows] = np.maximum(_least(too_many, most) - 1, 0)
+    return low, high
+
+
+def _least(holds: Callable[[IntArray], BoolArray], most: IntArray) -> IntArray:
+    """Return the least of 0 to `most` from which on it holds, for each row; `most` + 1 if none."""
+    below, above = np.full_like(most, -1), most + 1
+    while np.any(going := above - below > 1):
+        middle = np.where(going, (below + above) // 2, 0)
+        enough = holds(middle)
+        above = np.where(going & enough, middle, above)
+        below = np.where(going & ~enough, middle, below)
+    return above
+
+
+def _at_most(
+    limit: IntArray, count: IntArray, total: IntArray, inside: FloatArray, outside: FloatArray
+) -> FloatArray:
+    """Return P(Bin(c, p) + Bin(N − c, q) ≤ limit) for each row."""
+    from scipy.special import bdtr, gammaln
+
+    others, q = (total - count)[:, None], outside[:, None]
+    j = np.arange(int(limit.max(initial=0)) + 1)
+    possible = (j <= limit[:, None]) & (j <= others)
+    from_others = np.where(possible, j, 0)
+    logs = from_others * np.log(q) + (others - from_others) * np.log1p(-q)
+    logs += gammaln(others + 1.0) - gammaln(from_others + 1.0) - gammaln(others - from_others + 1.0)
+    left = np.where(possible, limit[:, None] - j, 0)
+    rest = bdtr(left, np.maximum(count, 1)[:, None], inside[:, None])
+    rest = np.where(left >= count[:, None], 1.0, rest)
+    return np.asarray(np.where(possible, np.exp(logs) * rest, 0.0).sum(axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Estimates of queries in groups of private texts.
@@ -381,7 +442,16 @@ class Estimates:
         # Words that were chosen by their outputs are among those that came out too often by chance.
         possible = (self.hypotheses or 0) * len(observed.groups)
         intervals = max(sums.estimate.size, possible) if self.together else 1
-        half = half_widths(sums, observed, self.of, 1.0 - (1.0 - self.level) / intervals)
+        miss = (1.0 - self.level) / intervals
+        half = half_widths(sums, observed, self.of, 1.0 - miss)
+        lows, highs = sums.estimate - (half + sums.bias), sums.estimate + (half + sums.bias)
+        if self.of == TEXTS and estimators.chances is not None:
+            few = np.nonzero(sums.few)
+            came = np.stack([observed.outputs[:, at].sum(axis=1) for at in queries.places], axis=1)
+            inside, outside = estimators.chances[:, few[1]]
+            lows[few], highs[few] = _exact_ends(
+                came[few], observed.words[few[0]], inside, outside, 0.5 * miss
+            )
         ranges = queries.ranges
         rows: list[Row] = []
         for j, query in enumerate(queries.names):
@@ -389,8 +459,7 @@ class Estimates:
                 words = int(observed.words[k])
                 least, most = (ranges[j] * words).tolist()
                 value, bias = float(sums.estimate[k, j]), float(sums.bias[k, j])
-                around = float(half[k, j]) + bias
-                low, high = max(value - around, least), min(value + around, most)
+                low, high = max(float(lows[k, j]), least), min(float(highs[k, j]), most)
                 method = UNBIASED if estimators.unbiased[j] else BIASED
                 if low <= least and high >= most:
                     method, value = UNKNOWN, math.nan

@@ -59,6 +59,8 @@ class Estimators:
         squares: h₂ with P h₂ = g², shape (n, m), float32; None where g is 0 or 1, so that h₂ = h.
         worst: largest |P h − g| of each query, shape (m,).
         outputs: expected share of each output in texts as common as the language, shape (n,).
+        chances: probability that an output is one of a query's words, if the word was one and if
+            not, shape (2, m); None where these two are not known to be all.
     """
 
     queries: Queries
@@ -67,6 +69,7 @@ class Estimators:
     squares: NDArray[np.float32] | None
     worst: FloatArray
     outputs: FloatArray
+    chances: FloatArray | None = None
 
     def only(self, columns: IntArray) -> Estimators:
         """Return the same for some of the queries, in this order."""
@@ -77,6 +80,7 @@ class Estimators:
             None if self.squares is None else self.squares[:, columns],
             self.worst[columns],
             self.outputs,
+            None if self.chances is None else self.chances[:, columns],
         )
 
     @property
@@ -122,7 +126,8 @@ def undo(
     totals = np.broadcast_to(np.asarray(total, dtype=np.float64), len(queries)).tolist()
     # To the next power of four: files of nearly one size share a solution.
     expected = np.array([4.0 ** math.ceil(math.log(max(1.0, each), 4.0)) for each in totals])
-    quick = response_of(mechanism, value) is not None  # a closed form
+    response = response_of(mechanism, value)
+    quick = response is not None  # a closed form
     name = _name(mechanism, value, queries, expected, used)
     fingerprint = mechanism.lexicon.fingerprint
     entry = None if quick or name is None else recall(fingerprint, name)
@@ -143,6 +148,10 @@ def undo(
         )
     ]
     estimators = _joined(queries, parts)
+    if response is not None and queries.binary and used.all():
+        excess, each = response
+        by_chance = each * np.array([places.size for places in queries.places])
+        estimators = replace(estimators, chances=np.stack((excess + by_chance, by_chance)))
     if not quick and name is not None:
         fields = ("values", "over", "squares", "worst", "outputs")
         arrays = {name: getattr(estimators, name) for name in fields}

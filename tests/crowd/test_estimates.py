@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpcore.arrays import IntArray
 from dpcore.crowd.estimates import (
@@ -18,7 +19,7 @@ from dpcore.crowd.estimates import (
     half_widths,
     sums_of,
 )
-from dpcore.crowd.queries import of_indices
+from dpcore.crowd.queries import of_indices, of_lists
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError
 from dpcore.limits import MAX_CROWD_GROUPS
@@ -55,10 +56,11 @@ def test_intervals_for_these_texts_hold(name: str, size: int) -> None:
     held = np.zeros(len(asked))
     for _ in range(REPEATED):
         outputs = sum(rng.multinomial(c, p / p.sum()) for c, p in zip(counts, channel, strict=True))
-        seen = observed(np.asarray(outputs))
-        sums = sums_of(estimators, seen)
-        half = half_widths(sums, seen, TEXTS, 0.95) + sums.bias
-        held += np.abs(sums.estimate - counts[[0, 5, 20, 39]])[0] <= half[0]
+        rows = Estimates(
+            name, epsilon, TEXTS, 0.95, False, observed(np.asarray(outputs)), estimators
+        ).rows
+        truth = counts[[0, 5, 20, 39]].tolist()
+        held += [row.low <= true <= row.high for row, true in zip(rows, truth, strict=True)]
     assert np.all(held / REPEATED >= LEAST), held / REPEATED
 
 
@@ -135,6 +137,38 @@ def test_a_word_that_never_came_out_may_still_be_there(of: str) -> None:
         assert row.high > 0
         held += row.low <= rare <= row.high
     assert held / REPEATED >= LEAST
+
+
+@pytest.mark.parametrize("places", [[9], [2, 3, 5]])
+@pytest.mark.parametrize("size", [12, 40])
+@pytest.mark.parametrize("level", [0.9, 0.999])
+def test_few_outputs_of_response_have_exact_intervals(
+    places: list[int], size: int, level: float
+) -> None:
+    """All counts under which neither tail is too small, each tail from all outcomes."""
+    mechanism, epsilon = create("k-ary", SMALL), 3.0
+    asked = of_lists(SMALL, {"these": [SMALL.words[place] for place in places]})
+    estimators = undo(mechanism, epsilon, asked, size)
+    assert estimators.chances is not None
+    inside, outside = estimators.chances[:, 0].tolist()
+    law = mechanism.law(places[0], [epsilon]).dense(N)[0]
+    assert inside == pytest.approx(law[places].sum(), rel=1e-9)
+    assert outside == pytest.approx(law[0] * len(places), rel=1e-9)
+    for came in range(min(size, 6)):
+        outputs = np.zeros(N, dtype=int)
+        outputs[places[0]], outputs[0] = came, size - came
+        (row,) = Estimates(
+            "k-ary", epsilon, TEXTS, level, False, observed(outputs), estimators
+        ).rows
+        possible = []
+        for count in range(size + 1):
+            masses = np.convolve(
+                binom.pmf(np.arange(count + 1), count, inside),
+                binom.pmf(np.arange(size - count + 1), size - count, outside),
+            )
+            if min(masses[came:].sum(), masses[: came + 1].sum()) > 0.5 * (1.0 - level):
+                possible.append(count)
+        assert (row.low, row.high) == (possible[0], possible[-1])
 
 
 def test_one_text_is_no_crowd_and_too_many_groups_are_none() -> None:
