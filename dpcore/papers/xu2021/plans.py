@@ -79,8 +79,8 @@ def _series(key: str, counted: int) -> tuple[Arm, ...]:
 
 def _figures(key: str, name: str, trade: str, words: int, counted: int) -> Study:
     over_epsilon = tuple(
-        Panel(f"Figure 1 ({name}): {what}, {curve}", quantity, (curve,))
-        for curve in (_LAPLACE, _GUMBEL)
+        Panel(f"Figure 1 ({name}): {what}, {in_paper} ({curve})", quantity, (curve,))
+        for curve, in_paper in ((_LAPLACE, "Laplace"), (_GUMBEL, "Gumbel"))
         for quantity, what in (("nw", "Nw"), ("sw", "Sw"))
     )
     against = Panel(f"Figure {trade} ({name}): log Sw against Nw", "trade", (_LAPLACE, _GUMBEL))

@@ -13,6 +13,7 @@ from dpcore.plots.deniability.curves import TITLES, in_runs
 from dpcore.plots.style import (
     BLUE,
     GLYPHS,
+    GREY,
     LEGEND,
     VERMILION,
     Caption,
@@ -69,12 +70,14 @@ def recorded_figure(
         logarithm: True if the axis shows ln ε; else ε on a log scale.
 
     Returns:
-        A figure. A curve has a band, a line and a label at the right edge; open marks with whiskers
-        are the papers' protocol, marks joined by a thin dotted line are a paper's printed values.
+        A figure. A curve has a band, a line and a label at the right edge; crosses with whiskers
+        are the papers' protocol, hollow marks on a thin dotted line a paper's printed values, and
+        a legend says so where there are any.
     """
     scale = math.log if logarithm else float
     lines = table[table["layer"] == "line"]
-    high = 1.0 if quantity == "nw" else float((lines["mean"] + lines["standard_deviation"]).max())
+    high = float((lines["mean"] + lines["standard_deviation"]).max())
+    high = 1.0 if quantity == "nw" else max(high, float(table["mean"].max()))
     traces: list[go.Scatter] = []
     ends: list[End] = []
     for name, rows in table.groupby("curve", sort=False):
@@ -86,16 +89,19 @@ def recorded_figure(
                 mean, deviation = part["mean"], part["standard_deviation"]
                 # Cut where it leaves the possible values.
                 under, over = ((mean + s * deviation).clip(0.0, high).tolist() for s in (-1, 1))
-                traces += band(x, under, over, style.colour)
+                traces += band(x, under, over, style.colour, showlegend=False)
                 ends.append(End(str(name), key, x[-1], float(part["mean"].iloc[-1])))
-            traces.append(_marks(part, x, str(name), style, str(layer), logarithm))
-    labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS) + _printed(table, logarithm)
+            limits = (0.0, 1.0) if quantity == "nw" else (1.0, float(part["runs"].max()))
+            traces.append(_marks(part, x, str(name), style, str(layer), logarithm, limits))
+    keys = _keys(table)
+    labels = edge_labels(ends, high, logarithm, _PLOT_PIXELS)
     title = TITLES[quantity] + in_runs(quantity, float(table["runs"].max()))
     pad = 0.03 * high
     return draw_figure(
-        traces,
+        keys + traces,
         height=_HEIGHT,
-        margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: Plotly's menu
+        margin={"l": 8, "r": right_margin(ends), "t": 34, "b": 8},  # above: the legend
+        **({"legend": LEGEND | {"itemclick": False}} if keys else {}),
         annotations=labels,
         xaxis=epsilon_axis(axis_title, table["epsilon"], logarithm),
         yaxis=axis(title, fixedrange=True, range=[-pad, high + pad]),
@@ -103,31 +109,58 @@ def recorded_figure(
 
 
 def _marks(
-    rows: pd.DataFrame, x: list[float], name: str, style: Style, layer: str, logarithm: bool
+    rows: pd.DataFrame,
+    x: list[float],
+    name: str,
+    style: Style,
+    layer: str,
+    logarithm: bool,
+    limits: tuple[float, float],
 ) -> go.Scatter:
-    """Draw the mean of one layer: a line, open marks with whiskers, or the paper's values."""
+    """Draw the mean of one layer: a line, crosses with whiskers, or the paper's values."""
     after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
     hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
-    trace = curve(x, rows["mean"], style, hover, shown=8, name=name + after)
+    trace = curve(
+        x,
+        rows["mean"],
+        style,
+        hover,
+        shown=8,
+        name=name + after,
+        cliponaxis=False,
+        showlegend=False,
+    )
     if layer == "protocol":
-        trace.mode = "markers"
-        trace.marker = {"symbol": f"{style.marker}-open", "size": 9, "color": style.colour}
-        trace.error_y = whiskers(rows["standard_deviation"].tolist(), None, style.colour)
+        trace.mode, trace.marker = "markers", _CROSS | {"color": style.colour}
+        mean, deviation = rows["mean"], rows["standard_deviation"]
+        # Cut where they leave the possible values.
+        over, under = (
+            deviation.clip(upper=(limit - mean).abs()).tolist() for limit in reversed(limits)
+        )
+        trace.error_y = whiskers(over, under, style.colour)
     elif layer == "paper":
         trace.line = {"color": style.colour, "dash": "dot", "width": 1}
-        trace.marker = {"symbol": f"{style.marker}-open-dot", "size": 10, "color": style.colour}
+        trace.marker = {"symbol": f"{style.marker}-open", "size": 10, "color": style.colour}
     return trace
 
 
-def _printed(table: pd.DataFrame, logarithm: bool) -> list[dict[str, Any]]:
-    """Return a note that explains the dotted lines, once above their right end."""
-    rows = table[table["layer"] == "paper"]
-    if rows.empty:
-        return []
-    # A note on a logarithmic axis is placed by powers of ten.
-    end = math.log(float(rows["epsilon"].max()))
-    x, y = end if logarithm else end / math.log(10), float(rows["mean"].max())
-    return [note("dotted: printed in the paper", x, y, yshift=16, xanchor="right")]
+_CROSS = {"symbol": "x-thin-open", "size": 8, "line": {"width": 1.5}}
+
+
+def _keys(table: pd.DataFrame) -> list[go.Scatter]:
+    """Return a trace without points for each kind of marks, so that the legend explains it once."""
+    keys = []
+    protocol = table[table["layer"] == "protocol"]
+    if len(protocol):
+        name = f"the paper's protocol, {protocol['words'].max():,.0f} words"
+        keys.append(_key(name, _CROSS | {"color": GREY}))
+    if (table["layer"] == "paper").any():
+        keys.append(_key("printed in the paper", {"symbol": "circle-open", "color": GREY}))
+    return keys
+
+
+def _key(name: str, marker: dict[str, Any]) -> go.Scatter:
+    return go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=name)
 
 
 def trade_figure(table: pd.DataFrame) -> go.Figure:

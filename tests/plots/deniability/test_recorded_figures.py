@@ -44,15 +44,18 @@ def table() -> pd.DataFrame:
 def test_a_band_a_line_and_the_marks_of_each_layer(table: pd.DataFrame) -> None:
     figure = recorded_figure(table, "nw", "ε", logarithm=False)
     names = [trace.name for trace in figure.data if trace.name]
-    assert names == ["laplace", "laplace, protocol", "laplace, the paper", "tem"]
-    lower, upper = figure.data[0], figure.data[1]
+    keys, curves = names[:2], names[2:]
+    assert keys == ["the paper's protocol, 40 words", "printed in the paper"]
+    assert curves == ["laplace", "laplace, protocol", "laplace, the paper", "tem"]
+    shown = [trace.name for trace in figure.data if trace.showlegend is not False]
+    assert shown == keys
+    lower, upper = figure.data[2], figure.data[3]
     assert lower.y == (0.0, 0.85)  # cut at 0
     assert upper.y == pytest.approx((0.15, 1.0))  # and at 1
     whiskers = {trace.name: trace.error_y.array for trace in figure.data if trace.name}
-    assert whiskers["laplace, protocol"] == (0.1,)
+    assert whiskers["laplace, protocol"] == pytest.approx((0.06,))  # 1 is the most
     assert whiskers["laplace, the paper"] is None
     texts = [note.text for note in figure.layout.annotations]
-    assert any("printed in the paper" in text for text in texts)
     assert sum(text.endswith((" laplace", " tem")) for text in texts) == 2
     assert figure.layout.xaxis.type == "log"
 
