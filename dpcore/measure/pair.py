@@ -284,7 +284,7 @@ class Crossing:
         low: the next smaller measured ε at which the interval of the mean Nw (of level 95 %) does
             not contain the value; None if there is none.
         high: the next larger one.
-        sw: mean Sw at `epsilon`, on the same line.
+        sw: mean Sw at `epsilon`, on a straight line of its logarithm, as figures draw it.
         effective: median effective number there; may be infinite.
     """
 
@@ -315,15 +315,18 @@ def crossings(measured: Deniability, nw: float) -> tuple[Crossing, ...]:
     gap = summary.mean - nw
     certain = np.flatnonzero((summary.mean_low > nw) | (summary.mean_high < nw)).tolist()
     last = gap.size - 1
-    columns = (summarise(measured, "sw").mean, summarise(measured, "effective").median)
+    columns = (
+        measured.epsilons,
+        summarise(measured, "sw").mean,
+        summarise(measured, "effective").median,
+    )
     answer = []
     # Between two neighbouring ε that are certainly off, all places with the value are one answer.
     for low, high in zip([None, *certain], [*certain, None], strict=True):
         place = _meets(gap, 0 if low is None else low, last if high is None else high)
         if place is None:
             continue
-        sw, effective = (_between(values, place) for values in columns)
-        epsilon = math.exp(_between(np.log(measured.epsilons), place))
+        epsilon, sw, effective = (_between(values, place) for values in columns)
         below, above = (None if i is None else float(measured.epsilons[i]) for i in (low, high))
         answer.append(Crossing(epsilon, below, above, sw, effective))
     return tuple(answer)
@@ -341,12 +344,15 @@ def _meets(gap: FloatArray, first: int, last: int) -> float | None:
 
 
 def _between(values: FloatArray, place: float) -> float:
-    """Return a value between two places of the grid; infinite next to an infinite one."""
+    """Return a value > 0 between two places of the grid, on a line of logarithms, as it is drawn.
+
+    It is infinite next to an infinite one.
+    """
     i = int(place)
     share = place - i
     if share == 0.0:
         return float(values[i])
-    return float((1.0 - share) * values[i] + share * values[i + 1])
+    return float(values[i] ** (1.0 - share) * values[i + 1] ** share)
 
 
 # Outputs of a mechanism on a map.

@@ -27,13 +27,13 @@ from tests.fixtures import MakeRng
 
 
 def curve(nw: Any, error: float = 0.0, effective: Any = None) -> Deniability:
-    """A measurement of one word at ε = 1, e, e², … with this Nw and Sw = 10·place."""
+    """A measurement of one word at ε = 1, e, e², … with this Nw and Sw = 10·2^place."""
     values = np.array([nw], dtype=float)
     count = values.shape[1]
     nothing = np.zeros(values.shape)
     figures = Figures(
         nw=values,
-        sw=10.0 * np.arange(count, dtype=float)[None],
+        sw=10.0 * 2.0 ** np.arange(count)[None],
         effective=np.ones(values.shape) if effective is None else np.array([effective]),
         nw_error=nothing + error,
         nw_low=values - 2 * error,
@@ -51,11 +51,11 @@ def curve(nw: Any, error: float = 0.0, effective: Any = None) -> Deniability:
     return Deniability("tem.v1", Method.EXACT, words, np.exp(np.arange(count)), 50, figures)
 
 
-def test_a_value_between_two_measured_epsilons_is_read_on_a_line_in_ln_epsilon() -> None:
+def test_a_value_between_two_measured_epsilons_is_read_on_a_line_of_logarithms() -> None:
     (crossing,) = crossings(curve([0.0, 0.2, 0.6, 1.0]), 0.3)
     assert crossing.epsilon == pytest.approx(math.exp(1.25))
     assert (crossing.low, crossing.high) == pytest.approx((math.e, math.e**2))
-    assert crossing.sw == pytest.approx(12.5)
+    assert crossing.sw == pytest.approx(10.0 * 2**1.25)
 
 
 def test_a_measured_value_is_met_where_it_was_measured() -> None:
@@ -92,7 +92,7 @@ def test_an_infinite_effective_number_stays_infinite() -> None:
     assert open_one.effective == math.inf
     (met,) = crossings(measured, 0.6)
     about_e: Any = pytest.approx(math.e)
-    assert met == Crossing(met.epsilon, about_e, None, 20.0, 7.0)
+    assert met == Crossing(met.epsilon, about_e, None, 40.0, 7.0)
 
 
 def test_the_place_agrees_with_measuring_more(small: Lexicon) -> None:
