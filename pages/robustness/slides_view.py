@@ -61,7 +61,7 @@ def slides_view() -> None:
     )
     table = pd.DataFrame(
         {
-            "class": ["k", "i", "another"],
+            "class": ["k", "i", say("all others")],
             "at x": wrong.first,
             "at x′, an attack away": wrong.second,
         }
@@ -76,7 +76,8 @@ def slides_view() -> None:
         say(
             "Exact δ at ε = {epsilon:g}: {first:.3g} from x to x′ and {back:.3g} back, so the "
             "pair satisfies δ = {delta:g}. At x the slides say {left:.3g} > {right:.3g} + "
-            "{added:.3g}; at x′ class k has {second:.3g} and class i {other:.3g}.",
+            "{added:.3g}; at x′ class k has {second:.3g} and class i {other:.3g}. The others, "
+            "{others} or more, share what is left, so that none is above i at x.",
             epsilon=epsilon,
             first=wrong.deltas[0],
             back=wrong.deltas[1],
@@ -86,6 +87,7 @@ def slides_view() -> None:
             added=(1 + epsilon) * delta,
             second=wrong.second[0],
             other=wrong.second[1],
+            others=max(1, math.ceil(wrong.first[2] / max(wrong.first[1], _POSITIVE))),
         )
     )
     _outcome(

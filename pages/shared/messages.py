@@ -76,15 +76,16 @@ def footer(words: Lexicon, seed: int, draws: str) -> None:
     )
 
 
-def provenance(origin: str) -> None:
+def provenance(origin: str, version: str = dpcore.__version__) -> None:
     """Draw the footer of a view without its own lexicon.
 
     Args:
         origin: source, method and date; as plain text.
+        version: of the engine that computed it.
     """
     st.divider()
     # st.text: the name of an added lexicon is user input and not Markdown.
-    st.text(f"{origin} · dpcore {dpcore.__version__}")
+    st.text(f"{origin} · dpcore {version}")
     note_english()
     note(say("No telemetry, no third-party request, nothing typed is stored."))
 

@@ -275,4 +275,4 @@ def recorded_footer(experiment: Recorded) -> None:
     if not entry.of_words:
         trials = len(seeds(entry))
         parts.append(say("1 trial") if trials == 1 else say("{seeds} trials", seeds=trials))
-    provenance(" · ".join((*parts, say("recorded {date}", date=entry.date))))
+    provenance(" · ".join((*parts, say("recorded {date}", date=entry.date))), entry.version)

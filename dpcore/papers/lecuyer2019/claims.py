@@ -43,8 +43,9 @@ class Counterexample:
 def largest_margin(epsilon: float, delta: float, factor: float) -> Counterexample:
     """Find the laws with the largest margin at x among those where class k is not ahead at x′.
 
-    Variables: the laws p, q of one of three classes at x and x′, and the excesses s ≥ p − e^ε·q,
-    t ≥ q − e^ε·p, s, t ≥ 0; (ε, δ)-privacy is Σs ≤ δ and Σt ≤ δ. All linear.
+    Variables: the laws p, q of class k, class i and all others at x and x′, and the excesses
+    s ≥ p − e^ε·q, t ≥ q − e^ε·p, s, t ≥ 0; (ε, δ)-privacy is Σs ≤ δ and Σt ≤ δ. All linear. The
+    others may be so many, in equal shares at x and at x′, that none of them is ahead of i.
 
     Raises:
         ParameterError: ε or δ is outside its range.
