@@ -126,6 +126,14 @@ def test_a_one_sided_interval_is_a_bound(low: float, high: float, text: str) -> 
     assert probability_text((low + high) / 2, low, high) == text
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(0.25, 0.31, "0.28 (0.25 to 0.31)"), (0.9693, 0.9727, "0.971 (0.969 to 0.973)")],
+)
+def test_the_ends_of_an_interval_are_told_apart(low: float, high: float, text: str) -> None:
+    assert probability_text((low + high) / 2, low, high) == text
+
+
 def test_a_guarantee_never_says_less_than_it_allows() -> None:
     assert "e^(2.001·d)" in MetricPrivacy(epsilon=2.00001, **_HELD).statement
     pure = PureLocalPrivacy(epsilon=1.1, **_HELD)

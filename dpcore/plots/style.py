@@ -403,7 +403,11 @@ def probability_text(value: float, low: float, high: float) -> str:
         return f"at most {_chance(high, shown=at_most)}"
     if one_sided(1.0 - high, 1.0 - low):
         return f"at least {_rounded_down(low)}"
-    return f"{_chance(value)} ({_chance(low, 2)} to {_chance(high, 2)})"
+    for digits in (2, 3, 4):  # as many as it takes to tell the ends from each other
+        ends = _chance(low, digits), _chance(high, digits)
+        if ends[0] != ends[1]:
+            break
+    return f"{_chance(value)} ({ends[0]} to {ends[1]})"
 
 
 def _chance(probability: float, digits: int = 3, shown: Shown = ordinary) -> str:
