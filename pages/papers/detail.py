@@ -140,6 +140,15 @@ def detail(
                 )
             return None
         _verdict(verdict)
+        if verdict.outcome is not Outcome.REFUTED:
+            usual = find_verdict(key, words, AuditSettings(), recorded)
+            if usual is not None and usual.outcome is Outcome.REFUTED:
+                inform(
+                    say(
+                        "At the usual settings this claim is refuted. One counterexample is "
+                        "enough: it does not hold in general, whatever holds at these settings."
+                    )
+                )
         _repairs(key, words, recorded)
         pictures(key, words, settings)
     return verdict, settings

@@ -172,6 +172,8 @@ def test_a_claim_is_computed_at_other_settings() -> None:
     # One coordinate: there the published proof is right.
     test.number_input(key="audit_latent").set_value(1)
     assert [h.value for h in compute(test).header] == ["ADePT, as published: ✔ proved"]
+    assert "At the usual settings this claim is refuted." in shown_text(test)
+    assert "this claim is refuted" not in shown
 
 
 def test_settings_of_a_link_wait_for_the_button() -> None:
