@@ -14,6 +14,7 @@ from dpcore.measure.words import select_words
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.comparison import TRADE, Drawing, comparison_rows, comparison_table, drawing
+from dpcore.papers.overview import PAPERS, Paper
 from dpcore.papers.studies import STUDIES
 from dpcore.papers.xu2021.appendix_c import (
     COLUMNS,
@@ -116,7 +117,8 @@ def papers_view(name: str) -> None:
     show_line(record.entry.command)
     st.text("\n".join(provenance(record.entry)))
     keys = record.table["mechanism"].unique().tolist()
-    cited = tuple(dict.fromkeys(each for key in keys for each in MECHANISMS[key].cited))
+    papers = PAPERS.get(name.partition("-")[0], Paper("")).cited
+    cited = tuple(dict.fromkeys((*papers, *(c for key in keys for c in MECHANISMS[key].cited))))
     tables = {later("All numbers"): lambda: record.table}
     if compared:
         tables[later("Comparison")] = lambda: table

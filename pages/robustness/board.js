@@ -214,7 +214,8 @@ function begin(parentElement) {
     if (event.target.getAttribute("role") === "gridcell") pressed(state, event);
   });
   svg.addEventListener("pointerdown", (event) => {
-    if (!state.grid.contains(event.target) || event.button) return;
+    // A finger may be about to scroll: it paints with a tap.
+    if (!state.grid.contains(event.target) || event.button || event.pointerType === "touch") return;
     event.preventDefault();
     svg.setPointerCapture(event.pointerId);
     state.last = -1;
@@ -228,6 +229,11 @@ function begin(parentElement) {
   for (const name of ["pointerup", "pointercancel"]) {
     svg.addEventListener(name, () => { state.painting = false; });
   }
+  svg.addEventListener("click", (event) => {
+    if (event.pointerType !== "touch" || !state.grid.contains(event.target)) return;
+    state.last = -1;
+    touched(state, event);
+  });
   reset.addEventListener("click", () => {
     state.original.forEach((level, i) => set(state, i, level));
     state.cells[state.at].focus();

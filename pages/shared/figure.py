@@ -43,7 +43,7 @@ def _files() -> Callable[..., Any]:
     return st.components.v2.component("word_privacy_lab.figure_files", css=css, js=js)
 
 
-def figure_buttons(name: str) -> None:
+def figure_buttons(name: str, choice: str = "", sentences: Mapping[str, str] | None = None) -> None:
     """Draw buttons that save a figure in the browser, without a request to the server.
 
     Plotly's own menu cannot be used: it appears under a pointer only, offers one format, and leaves
@@ -52,10 +52,12 @@ def figure_buttons(name: str) -> None:
     Args:
         name: name of the file, without its ending; the figure has the key `figure_<name>`, and the
             block of the figure with its marks, if it has any, `still_<name>`.
+        choice: key of the field that the figure is chosen in, if it is.
+        sentences: names of the figures by what that field shows.
     """
     _files()(
         key=f"files_{name}",
-        data=_files_data(name),
+        data=_files_data(name) | {"choice": choice, "sentences": sentences or {}},
         width="content",
     )
 
@@ -248,7 +250,8 @@ def show_numbers() -> None:
     with st.container(horizontal=True):
         csv_button(say("Numbers as CSV"), name, figure.csv, key=f"csv_{name}")
         if figure.plotly:
-            figure_buttons(name)
+            findings = {each.caption.finding: key for key, each in figures.items() if each.plotly}
+            figure_buttons(name, "figure_to_take", findings)
     show_table(figure.table, figure.caption.finding)
 
 

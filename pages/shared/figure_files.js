@@ -131,19 +131,15 @@ async function saveAll(name, panels, text, format) {
   saveSheet(sheet, name, format);
 }
 
-// Another figure may have been chosen a moment ago: the page draws its buttons in place of these.
-// So a click is answered when the page rests, for the figure that is chosen then.
-let chosen = null;
-const REST_MS = 200;
-
-function atRest(then) {
-  const app = document.querySelector("[data-testid=stApp]");
-  setTimeout(() => (app?.dataset.testScriptState === "notRunning" ? then() : atRest(then)), REST_MS);
+// The figure whose sentence the choice beside the buttons shows: it may have been chosen a moment
+// ago, before the page has drawn the buttons of that figure in place of these.
+function chosen({ name, choice, sentences }) {
+  const shown = choice && document.querySelector(`${keyed(choice)} input`)?.value;
+  return { name: sentences?.[shown] ?? name };
 }
 
 export default function (component) {
   const { data, parentElement } = component;
-  if (!data.panels) chosen = data;
   if (parentElement.querySelector(".files")) return; // a figure keeps its name
   const row = document.createElement("div");
   row.className = "files";
@@ -156,7 +152,7 @@ export default function (component) {
     icon.textContent = "download";
     icon.setAttribute("aria-hidden", "true");
     button.append(icon, label);
-    button.addEventListener("click", () => atRest(() => save(data.panels ? data : chosen, format)));
+    button.addEventListener("click", () => save(data.panels ? data : chosen(data), format));
     row.append(button);
   }
   parentElement.append(row);

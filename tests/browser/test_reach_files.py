@@ -5,6 +5,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Download, Locator, Page, expect
@@ -12,6 +13,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 from tests.browser.pages import Watch, open_files, open_page, wait_idle
 
 FEW = "curve_metric=tem&curve_log=&sample=3&runs=20"
+SVG = "{http://www.w3.org/2000/svg}"
 NewPage = Callable[..., tuple[Page, Watch]]
 
 
@@ -121,4 +123,42 @@ def test_every_figure_and_its_numbers_are_saved_under_one_name(
     numbers.save_as(tmp_path / name)
     lines = (tmp_path / name).read_text(encoding="utf-8-sig").splitlines()
     assert len(lines) > 1
+    assert not watch.page_errors
+
+
+def test_all_panels_of_a_figure_are_one_picture(
+    app_url: str, new_page: NewPage, tmp_path: Path
+) -> None:
+    page, watch = new_page()
+    open_figures(page, f"{app_url}/curves?figure={quote('Xu 2021, Figure 1 (IMDb)')}")
+    open_files(page, "xu2021-figure-1-imdb_1")
+    there = tmp_path / "figure.svg"
+    saved(page, page.get_by_role("button", name="All panels as SVG")).save_as(there)
+    sheet = ElementTree.fromstring(there.read_text(encoding="utf-8"))
+    (wide, high), panels = (sheet.get("width"), sheet.get("height")), sheet.findall(f"{SVG}svg")
+    assert len(panels) == 5
+    corners = {(float(panel.get("x")), float(panel.get("y"))) for panel in panels}
+    assert len(corners) == 5
+    assert all(x < float(wide) and y < float(high) for x, y in corners)
+    lines = [text.text or "" for text in sheet.findall(f"{SVG}text")]
+    assert "Figure 1 (IMDb): Nw, Laplace (madlib)" in lines
+    assert any(line.startswith("Words measured: sample of 600") for line in lines)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as .bib").press("Enter")
+    entries = Path(download.value.path()).read_text(encoding="utf-8")
+    assert "{xu2021gumbel," in entries
+    assert not watch.page_errors
+
+
+def test_a_file_is_of_the_figure_that_was_chosen_just_before(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_figures(page, f"{app_url}/curves?figure={quote('Xu 2021, Figure 1 (IMDb)')}")
+    open_files(page, "xu2021-figure-1-imdb_1")
+    for place in (3, 1, 4):
+        page.get_by_role("combobox", name="Figure", exact=True).click()
+        page.get_by_role("option").nth(place).click()
+        download = saved(page, page.get_by_role("button", name="Figure as SVG"))
+        assert download.suggested_filename == f"xu2021-figure-1-imdb_{place + 1}.svg"
     assert not watch.page_errors
