@@ -1,7 +1,8 @@
 // A picture for slides: below it its finding, and the address that shows it. This file is prepended
 // to scripts that save pictures.
 
-const LETTERS = "Source Sans Pro, Source Sans 3, Helvetica, Arial, sans-serif";
+// In quotes: a name with a number in it is no name of a font without them.
+const LETTERS = "'Source Sans Pro', 'Source Sans 3', Helvetica, Arial, sans-serif";
 const SCALE = 3;
 const MARGIN = 12;
 

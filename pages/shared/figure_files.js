@@ -66,13 +66,23 @@ function drawn(name) {
   return { figure: { data: plot.data, layout }, width, height };
 }
 
-function save({ name, panels, text }, format) {
+// A figure as an element. Plotly cuts a legend off at the width that it has in the font of the page,
+// which may be another one where the file is opened.
+async function element({ figure, width, height }) {
+  const address = await window.Plotly.toImage(figure, { format: "svg", width, height });
+  const markup = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+  const svg = new DOMParser().parseFromString(markup, "image/svg+xml").documentElement;
+  for (const part of svg.querySelectorAll(".legend [clip-path]")) part.removeAttribute("clip-path");
+  return svg;
+}
+
+async function save({ name, panels, text }, format) {
   if (panels) return saveAll(name, panels, text, format);
   const made = drawn(name);
   if (!made) return;
   const { figure, width, height } = made;
   if (format !== "png") {
-    window.Plotly.downloadImage(figure, { format, filename: name, width, height });
+    saveSheet(await element(made), name, format);
     return;
   }
   const finding = document.querySelector(keyed(`finding_${name}`))?.textContent ?? "";
@@ -117,10 +127,8 @@ async function saveAll(name, panels, text, format) {
     ground.setAttribute(side, size);
   }
   sheet.append(ground);
-  for (const [i, { title, figure, width, height }] of all.entries()) {
-    const address = await window.Plotly.toImage(figure, { format: "svg", width, height });
-    const markup = decodeURIComponent(address.slice(address.indexOf(",") + 1));
-    const panel = new DOMParser().parseFromString(markup, "image/svg+xml").documentElement;
+  for (const [i, { title, ...made }] of all.entries()) {
+    const panel = await element(made);
     const [x, y] = [(i % 2) * wide, Math.floor(i / 2) * tall];
     panel.setAttribute("x", x);
     panel.setAttribute("y", y + TITLE);
