@@ -18,8 +18,8 @@ _HEAD = """# The rooms of the engine
 
 Drawn from the imports by `python -m tests.rooms`. An arrow points to a room that is imported;
 arrows that others imply are left out. Every room also imports the ground: `guarantee.py`,
-`outwards.py`, `limits.py`, `errors.py`, `arrays.py`, `arguments.py`, `optional.py`. The question
-that each room answers is in [CONTRIBUTING.md](../CONTRIBUTING.md).
+`outwards.py`, `written.py`, `limits.py`, `errors.py`, `arrays.py`, `arguments.py`, `optional.py`.
+The question that each room answers is in [CONTRIBUTING.md](../CONTRIBUTING.md).
 
 """
 

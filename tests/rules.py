@@ -20,6 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "limits",
             "optional",
             "outwards",
+            "written",
         }
     ),
     frozenset({"jobs"}),

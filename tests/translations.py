@@ -16,7 +16,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from dpcore.papers.written import read_toml
+from dpcore.papers import read_toml
 from pages.shared.language import DOMAIN, ENGLISH, LANGUAGES, LOCALE
 from tests.needs import ROOT
 

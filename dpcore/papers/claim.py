@@ -23,7 +23,7 @@ from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Condition, Number, Outcome, Verdict
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.written import read_toml
+from dpcore.papers import read_toml
 
 
 def facts() -> dict[str, dict[str, Any]]:

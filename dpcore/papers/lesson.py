@@ -39,12 +39,13 @@ from dpcore.measure.density import neighbourhood
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.papers import read_toml
 from dpcore.papers.claims import verdict
 from dpcore.papers.ours.tradeoff import recorded_curves
-from dpcore.papers.written import Filled, read_toml
 from dpcore.plots.attack.words import count_text
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility_summary import baseline, curves
+from dpcore.written import Filled
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0

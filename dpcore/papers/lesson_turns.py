@@ -19,7 +19,7 @@ from dpcore.noise.streams import generator
 from dpcore.outwards import Shown, at_most, ordinary, without_noise
 from dpcore.papers import lesson
 from dpcore.papers.ours.tradeoff import recorded_curves
-from dpcore.papers.written import Filled
+from dpcore.written import Filled
 
 DRAWN, DRAWN_SEED = 40, 2024
 ODDS_EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)

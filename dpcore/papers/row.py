@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dpcore.papers.written import read_toml
+from dpcore.papers import read_toml
 from dpcore.plots.style import number
 from dpcore.study.recorded import Figures
 

@@ -23,6 +23,7 @@ from dpcore.plots.style import (
     plain,
 )
 from dpcore.plots.traces import band, curve, draw_figure, line
+from dpcore.written import Filled, Named, listed
 
 SHARE_COLUMNS = ("distribution", "clipping", "dimension", "pairs", "share", "low", "high")
 """One row for each distribution, clipping (L2 or L1) and dimension; `low` and `high` bound the
@@ -70,31 +71,58 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
         half = rows[rows["share"] >= 0.5]["dimension"]
         last = rows.iloc[-1]
         if len(half):
-            parts.append(f"{name}: half of the pairs from n = {int(half.min())}")
+            parts.append(
+                Filled(
+                    "{name}: half of the pairs from n = {dimension}",
+                    name=Named(str(name)),
+                    dimension=int(half.min()),
+                )
+            )
         else:
-            parts.append(f"{name}: {percent(last['share'])} at n = {int(last['dimension'])}")
-    control = table[table["clipping"] == "L1"]
-    worst = float(control["share"].max()) if len(control) else math.nan
-    pairs = int(table["pairs"].iloc[0])
-    text = (
-        f"Share of {pairs:,} pairs whose clipped vectors are more than 2C apart in the L1 norm, so "
-        f"that noise of scale 2C/ε does not cover them. {'; '.join(parts)}."
-    )
-    if len(control):
-        text += f" Clipped by the L1 norm: at most {percent(worst)}."
+            parts.append(
+                Filled(
+                    "{name}: {share} at n = {dimension}",
+                    name=Named(str(name)),
+                    share=percent(last["share"]),
+                    dimension=int(last["dimension"]),
+                )
+            )
+    how = [
+        Filled(
+            "Share of {pairs:,} pairs whose clipped vectors are more than 2C apart in the L1 norm, "
+            "so that noise of scale 2C/ε does not cover them. {parts}.",
+            pairs=int(table["pairs"].iloc[0]),
+            parts=listed(parts, "; "),
+        )
+    ]
     last = clipped[clipped["dimension"] == clipped["dimension"].max()]
     most = last.iloc[int(last["share"].argmax())]
-    finding = (
-        f"In {int(most['dimension'])} dimensions the noise leaves {most['share']:.0%} of the pairs "
-        f"uncovered ({most['distribution']})"
+    known = {
+        "dimension": int(most["dimension"]),
+        "share": most["share"],
+        "distribution": Named(str(most["distribution"])),
+    }
+    finding = Filled(
+        "In {dimension} dimensions the noise leaves {share:.0%} of the pairs uncovered "
+        "({distribution}).",
+        **known,
     )
+    control = table[table["clipping"] == "L1"]
     if len(control):
-        finding += f"; after clipping by the L1 norm at most {worst:.0%}"
-    return Caption(
-        f"{finding}.",
-        text
-        + " Bands are 95 % intervals, each for itself: the points of a line share their vectors.",
+        worst = float(control["share"].max())
+        how.append(Filled("Clipped by the L1 norm: at most {share}.", share=percent(worst)))
+        finding = Filled(
+            "In {dimension} dimensions the noise leaves {share:.0%} of the pairs uncovered "
+            "({distribution}); after clipping by the L1 norm at most {worst:.0%}.",
+            worst=worst,
+            **known,
+        )
+    how.append(
+        Filled(
+            "Bands are 95 % intervals, each for itself: the points of a line share their vectors."
+        )
     )
+    return Caption(finding, listed(how, " "))
 
 
 def geometry_figure(table: pd.DataFrame) -> go.Figure:
@@ -141,16 +169,19 @@ def geometry_caption(table: pd.DataFrame) -> Caption:
     """Describe the figure, in numbers of the same table."""
     pair = table[table["shape"] == "worst pair"].sort_values("order")
     across, up = (abs(float(pair[c].iloc[0] - pair[c].iloc[1])) for c in ("x", "y"))
-    how = (
-        f"Two vectors clipped to Euclidean norm C: the worst pair is {number(across)}·C apart in "
-        f"each coordinate, {number(across + up)}·C in the L1 norm; the published noise covers "
-        "2·C. In n dimensions it is 2√n·C."
+    apart = number(across + up)
+    how = Filled(
+        "Two vectors clipped to Euclidean norm C: the worst pair is {across}·C apart in each "
+        "coordinate, {apart}·C in the L1 norm; the published noise covers 2·C. In n dimensions it "
+        "is 2√n·C.",
+        across=number(across),
+        apart=apart,
     )
-    return Caption(
-        f"The worst pair is {number(across + up)}·C apart in the L1 norm; the published noise "
-        "covers 2·C.",
-        how,
+    finding = Filled(
+        "The worst pair is {apart}·C apart in the L1 norm; the published noise covers 2·C.",
+        apart=apart,
     )
+    return Caption(finding, how)
 
 
 # The privacy profile of noise: the δ that a claim allows and the true δ, against ε.
@@ -206,35 +237,46 @@ def profile_caption(table: pd.DataFrame) -> Caption:
     """Describe the figure, in numbers of the same table."""
     epsilon, delta = (float(table[f"claimed_{name}"].iloc[0]) for name in ("epsilon", "delta"))
     row, start = table[table["epsilon"] == epsilon].iloc[0], table.iloc[0]
-    claim = f"({number(epsilon)}, {number(delta)})" if delta > 0 else f"ε = {number(epsilon)}"
-    text = (
-        "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
-        f"as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
-    )
+    claim = Filled("ε = {epsilon}", epsilon=number(epsilon))
+    if delta > 0:
+        claim = Filled("({epsilon}, {delta})", epsilon=number(epsilon), delta=number(delta))
     # A δ that cannot be told from 0 is not printed as if it had been found.
+    true: str = number(float(row["low"]))
     if row["high"] <= _ROUNDING and delta == 0:
-        text += f"0 within the numerical error {number(float(row['high'] - row['low']))}"
-    else:
-        text += number(float(row["low"]))
-    least, allowed = (number(float(start[name])) for name in ("low", "allowed"))
-    text += (
-        f"; at ε = 0, where δ is the advantage of the best test, it is {least} and the claim "
-        f"allows {allowed}."
+        true = Filled(
+            "0 within the numerical error {error}", error=number(float(row["high"] - row["low"]))
+        )
+    how = Filled(
+        "δ(ε), the probability that odds of e^ε do not cover, for two clipped vectors as far apart "
+        "as they can be. The claim is {claim}. At the claimed ε, the dotted line, the true δ is "
+        "{true}; at ε = 0, where δ is the advantage of the best test, it is {least} and the claim "
+        "allows {allowed}.",
+        claim=claim,
+        true=true,
+        least=number(float(start["low"])),
+        allowed=number(float(start["allowed"])),
     )
     excess = _excess(table)
     if excess is None:
-        finding = f"The claim {claim} holds here: the true δ is nowhere above what it allows."
-        how = text + " At none of the ε drawn is the true curve above what the claim allows."
-        return Caption(finding, how)
-    finding = (
-        f"The claim {claim} does not hold: the true δ is above what it allows from "
-        f"ε = {number(excess[0])} to {number(excess[1])}."
+        finding = Filled(
+            "The claim {claim} holds here: the true δ is nowhere above what it allows.", claim=claim
+        )
+        drawn = Filled("At none of the ε drawn is the true curve above what the claim allows.")
+        return Caption(finding, listed((how, drawn), " "))
+    first, last = map(number, excess)
+    finding = Filled(
+        "The claim {claim} does not hold: the true δ is above what it allows from ε = {first} to "
+        "{last}.",
+        claim=claim,
+        first=first,
+        last=last,
     )
-    return Caption(
-        finding,
-        text + " Of the ε drawn, the true curve is above what the claim allows from "
-        f"ε = {number(excess[0])} to {number(excess[1])}.",
+    drawn = Filled(
+        "Of the ε drawn, the true curve is above what the claim allows from ε = {first} to {last}.",
+        first=first,
+        last=last,
     )
+    return Caption(finding, listed((how, drawn), " "))
 
 
 def _excess(table: pd.DataFrame) -> tuple[float, float] | None:

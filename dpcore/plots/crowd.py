@@ -19,6 +19,7 @@ from dpcore.plots.style import (
     faint,
     plain,
 )
+from dpcore.written import Filled, as_numeral, listed
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -86,25 +87,39 @@ def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
         rows: as `dots` takes them, each with `truth`.
     """
     right = sum(row["low"] <= row["truth"] <= row["high"] for row in rows)
-    finding = f"{right} of {len(rows)} intervals hold the truth."
+    finding = Filled(
+        "{right} of {intervals} intervals hold the truth.", right=right, intervals=len(rows)
+    )
     if estimated := [row for row in rows if row["estimate"] is not None]:
         clearest = min(estimated, key=_relative_width)
-        finding = (
-            f"{right} of {len(rows)} intervals hold the truth: “{clearest['query']}” is counted "
-            f"{_interval(clearest)} times, and is there {clearest['truth']:,.0f} times."
+        finding = Filled(
+            "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
+            "times, and is there {truth:,.0f} times.",
+            right=right,
+            intervals=len(rows),
+            query=clearest["query"],
+            interval=_interval(clearest),
+            truth=clearest["truth"],
         )
-    lines = [
-        f"{row['query']} ({row['group']}): {_interval(row)}, truth {row['truth']:,.0f}"
+    lines = (
+        Filled(
+            "{query} ({group}): {interval}, truth {truth:,.0f}",
+            query=row["query"],
+            group=row["group"],
+            interval=_interval(row),
+            truth=row["truth"],
+        )
         for row in rows
-    ]
-    how = "Intervals of 95 %, for all words of the lexicon at once."
-    return Caption(finding, "\n".join((how, *lines)))
+    )
+    how = Filled("Intervals of 95 %, for all words of the lexicon at once.")
+    return Caption(finding, listed((how, *lines), "\n"))
 
 
 def _relative_width(row: Mapping[str, Any]) -> float:
     return float(row["high"] - row["low"]) / max(float(row["estimate"]), 1.0)
 
 
+@as_numeral
 def _interval(row: Mapping[str, Any]) -> str:
     """Write an interval in whole occurrences, rounded outwards."""
     return f"{math.floor(row['low']):,} to {math.ceil(row['high']):,}"

@@ -18,6 +18,7 @@ from dpcore.plots.style import (
     style_of,
 )
 from dpcore.plots.traces import draw_figure
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("mechanism", "word", "epsilon", "output", "probability", "error", "distance", "exact")
 """One row for each output, most likely first; `error` is a standard error, or a bound on the error
@@ -75,29 +76,40 @@ def law_caption(
     """
     word = str(table["word"].iloc[0])
     best = table.iloc[0]
-    shown = float(table["probability"].sum())
-    how = "exact" if bool(table["exact"].all()) else "estimated"
-    stays = probability_text(*stay)
+    exact = bool(table["exact"].all())
+    stays: str = probability_text(*stay)
     # No private mechanism keeps a word for certain: show the distance from 1, however small.
     if stays == "1" and log_change > -math.inf:
-        stays = f"1 − {factor_text(log_change)}"
-    first = (
-        f"“{word}” stays with probability {stays}"
-        if best["output"] == word
-        else f"“{word}” most likely becomes “{best['output']}” "
-        f"({number(float(best['probability']))}, {number(float(best['distance']))} away); "
-        f"it stays with probability {stays}"
-    )
-    rest = f"the {len(table)} words shown hold {percent(shown)} of the probability"
-    error = (
-        ""
-        if how == "exact"
-        else f", ± {number(2 * float(table['error'].max()))} (two standard errors)"
-    )
-    finding = first
-    if best["output"] != word:
-        finding = (
-            f"“{word}” most likely becomes “{best['output']}” (probability "
-            f"{probability_text(*[float(best['probability'])] * 3)}); it stays with {stays}"
+        stays = Filled("1 − {rest}", rest=factor_text(log_change))
+    known = {"word": word, "stays": stays, "best": best["output"]}
+    if best["output"] == word:
+        first = Filled("“{word}” stays with probability {stays}", **known)
+        finding = Filled("“{word}” stays with probability {stays}.", **known)
+    else:
+        first = Filled(
+            "“{word}” most likely becomes “{best}” ({chance}, {distance} away); it stays with "
+            "probability {stays}",
+            chance=number(float(best["probability"])),
+            distance=number(float(best["distance"])),
+            **known,
         )
-    return Caption(f"{finding}.", f"{first}; {rest}. {how.capitalize()}: {method}{error}.")
+        finding = Filled(
+            "“{word}” most likely becomes “{best}” (probability {chance}); it stays with {stays}.",
+            chance=probability_text(*[float(best["probability"])] * 3),
+            **known,
+        )
+    rest = Filled(
+        "{first}; the {words} words shown hold {share} of the probability.",
+        first=first,
+        words=len(table),
+        share=percent(float(table["probability"].sum())),
+    )
+    if exact:
+        computed = Filled("Exact: {method}.", method=Named(method))
+    else:
+        computed = Filled(
+            "Estimated: {method}, ± {error} (two standard errors).",
+            method=Named(method),
+            error=number(2 * float(table["error"].max())),
+        )
+    return Caption(finding, listed((rest, computed), " "))

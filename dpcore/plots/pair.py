@@ -21,6 +21,7 @@ from dpcore.plots.style import (
     style_of,
 )
 from dpcore.plots.traces import Frame, curve, draw_figure, line, rings
+from dpcore.written import Filled, listed
 
 COLUMNS = ("mechanism", "epsilon", "word", "other", "nw", "nw_low", "nw_high")
 """Columns used here: one row for each mechanism, ε and word. The rows of a mechanism are
@@ -95,9 +96,12 @@ def pair_alt(table: pd.DataFrame) -> str:
     """Return the text alternative for all ε: it does not change while the sliders move."""
     first, second = _words(table)
     names = ", ".join(short_name(pair.mechanism) for pair in _curves(table))
-    return (
-        f"How often “{second}” stays over how often “{first}” stays, one curve a mechanism: "
-        f"{names}."
+    return Filled(
+        "How often “{second}” stays over how often “{first}” stays, one curve a mechanism: "
+        "{names}.",
+        first=first,
+        second=second,
+        names=names,
     )
 
 
@@ -110,30 +114,50 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
         apart = np.abs(pair.second - pair.first)
         widest = int(apart.argmax())
         gaps[name] = float(apart[widest])
-        now = ""
-        if here is not None:
-            now = (
-                f"at ε = {number(float(pair.epsilons[here]))} “{first}” stays with probability "
-                f"{pair.text(0, here)}, “{second}” with {pair.text(1, here)}; "
+        known = {
+            "name": name,
+            "gap": number(gaps[name]),
+            "widest": number(float(pair.epsilons[widest])),
+        }
+        if here is None:
+            sentence = Filled(
+                "{name}: over all measured ε the two are at most {gap} apart (at ε = {widest}).",
+                **known,
             )
-        sentences.append(
-            f"{name}: {now}over all measured ε the two are at most {number(gaps[name])} apart "
-            f"(at ε = {number(float(pair.epsilons[widest]))})."
-        )
+        else:
+            sentence = Filled(
+                "{name}: at ε = {epsilon} “{first}” stays with probability {first_stays}, "
+                "“{second}” with {second_stays}; over all measured ε the two are at most {gap} "
+                "apart (at ε = {widest}).",
+                epsilon=number(float(pair.epsilons[here])),
+                first=first,
+                second=second,
+                first_stays=pair.text(0, here),
+                second_stays=pair.text(1, here),
+                **known,
+            )
+        sentences.append(sentence)
     verdict = _verdict(gaps, first, second)
-    return Caption(verdict, " ".join([verdict, *sentences]))
+    return Caption(verdict, listed((verdict, *sentences), " "))
 
 
 def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
     ordered = sorted(gaps, key=lambda name: -gaps[name])
     most, least = ordered[0], ordered[-1]
-    start = (
-        f"The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
-        f"up to {number(gaps[most])})"
-    )
+    known = {"first": first, "second": second, "most": most, "up": number(gaps[most])}
     if len(ordered) == 1:  # nothing to compare with
-        return f"{start}."
-    return f"{start} and least under {least} (by up to {number(gaps[least])})."
+        return Filled(
+            "The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs "
+            "by up to {up}).",
+            **known,
+        )
+    return Filled(
+        "The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
+        "up to {up}) and least under {least} (by up to {least_up}).",
+        least=least,
+        least_up=number(gaps[least]),
+        **known,
+    )
 
 
 def _words(table: pd.DataFrame) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from dpcore.plots.style import (
     style_of,
     tint,
 )
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = (
     "mechanism", "title", "meaning", "word", "from_epsilon", "to_epsilon", "output", "distance",
@@ -130,23 +131,47 @@ def strip_caption(table: pd.DataFrame) -> Caption:
     for _, rows in table.groupby("mechanism", sort=False):
         title = str(rows["title"].iloc[0])
         last = rows.iloc[-1]
-        others = rows.loc[rows["output"] != word, "output"].nunique()
+        count = rows.loc[rows["output"] != word, "output"].nunique()
         if last["output"] == word:
-            start = float(last["from_epsilon"])
-            sentences.append(f"{title}: stays from ε = {start:.3g} on, {_others(others)} below")
+            sentence = Filled(
+                "{title}: stays from ε = {start:.3g} on, {others} below",
+                title=Named(title),
+                start=float(last["from_epsilon"]),
+                others=_others(count),
+            )
         else:
-            sentences.append(f"{title}: never stays in this range, {_others(others)}")
-        becomes.append((others, title))
+            sentence = Filled(
+                "{title}: never stays in this range, {others}",
+                title=Named(title),
+                others=_others(count),
+            )
+        sentences.append(sentence)
+        becomes.append((count, title))
         stay += bool(last["output"] == word)
     most, title = max(becomes)
-    finding = f"In this draw “{word}” stays at large ε under {stay} of {len(becomes)} mechanisms"
-    if len(becomes) == 1:
-        finding = f"In this draw “{word}” {'stays' if stay else 'never stays'} at large ε"
-    finding += f"; under {title} it becomes {_others(most)}."
-    return Caption(finding, "\n".join([f"What this draw makes of “{word}”:", *sentences]))
+    known = {"word": word, "title": Named(title), "others": _others(most)}
+    if len(becomes) > 1:
+        finding = Filled(
+            "In this draw “{word}” stays at large ε under {stay} of {mechanisms} mechanisms; under "
+            "{title} it becomes {others}.",
+            stay=stay,
+            mechanisms=len(becomes),
+            **known,
+        )
+    elif stay:
+        finding = Filled(
+            "In this draw “{word}” stays at large ε; under {title} it becomes {others}.", **known
+        )
+    else:
+        finding = Filled(
+            "In this draw “{word}” never stays at large ε; under {title} it becomes {others}.",
+            **known,
+        )
+    start = Filled("What this draw makes of “{word}”:", word=word)
+    return Caption(finding, listed((start, *sentences), "\n"))
 
 
 def _others(count: int) -> str:
     if count == 0:
-        return "no other word"
-    return "1 other word" if count == 1 else f"{count} other words"
+        return Filled("no other word")
+    return Filled("1 other word") if count == 1 else Filled("{count} other words", count=count)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.outwards import Shown, at_least, at_most, ordinary, without_noise
 from dpcore.plots.attack.words import limit_text
+from dpcore.written import Filled, as_numeral, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -365,6 +366,7 @@ def factor_label(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}×"
 
 
+@as_numeral
 def factor_text(log_factor: float, shown: Shown = ordinary) -> str:
     """Format a factor e^log_factor so that it stays readable when it is huge.
 
@@ -389,6 +391,7 @@ def factor_text(log_factor: float, shown: Shown = ordinary) -> str:
     return f"{mantissa:.1f}·10{str(whole).translate(_SUPERSCRIPTS)}"
 
 
+@as_numeral
 def probability_text(value: float, low: float, high: float) -> str:
     """Format a probability with its interval, one-sided where the other end is uninformative.
 
@@ -430,6 +433,7 @@ def _rounded_down(share: float) -> str:
     return at_least(share, places=1 - first)
 
 
+@as_numeral
 def number(value: float, shown: Shown = ordinary) -> str:
     """Format a number for running text, to three digits: "22,000", "0.0312", "1.2·10⁻⁷".
 
@@ -448,6 +452,7 @@ def number(value: float, shown: Shown = ordinary) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:g}"
 
 
+@as_numeral
 def percent(share: float) -> str:
     """Format a share for running text, to three digits: "16%", "99.2%"; "100%" only of all."""
     return "over 99.9%" if 0.9995 <= share < 1 else f"{number(100 * share)}%"
@@ -475,7 +480,7 @@ class Caption:
     @property
     def alternative(self) -> str:
         """Text alternative of the figure, for screen readers."""
-        return f"{self.finding} {self.how}"
+        return listed((self.finding, self.how), " ")
 
 
 def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | None) -> str:
@@ -486,21 +491,37 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
         epsilon: its value.
         nearest: typical distance of a word of the text to its nearest neighbour; None if unknown.
     """
+    told = number(epsilon)
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
-        return (
-            f"ε = {number(epsilon)}: one output may multiply the odds between any two words by "
-            f"e^{number(epsilon)}: {limit_text(epsilon)}."
+        return Filled(
+            "ε = {epsilon}: one output may multiply the odds between any two words by e^{epsilon}: "
+            "{limit}.",
+            epsilon=told,
+            limit=limit_text(epsilon),
         )
     if nearest is None:
-        return f"ε = {number(epsilon)} per unit of distance."
+        return Filled("ε = {epsilon} per unit of distance.", epsilon=told)
     near = float(f"{nearest:.3g}")  # so that the reader's calculator comes to the same
-    return (
-        f"ε = {number(epsilon)}: one output may multiply the odds by e^({number(epsilon)} × "
-        f"{near:g}) against a nearest word {near:g} away: {limit_text(epsilon * near)}."
+    return Filled(
+        "ε = {epsilon}: one output may multiply the odds by e^({epsilon} × {near:g}) against a "
+        "nearest word {near:g} away: {limit}.",
+        epsilon=told,
+        near=near,
+        limit=limit_text(epsilon * near),
     )
 
 
 def tally_caption(word: str, kept: int, different: int, draws: int, title: str) -> str:
     """Describe many draws: in how many the word stayed, and how many different outputs came."""
-    outputs = "1 different word" if different == 1 else f"{different} different words"
-    return f"{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}."
+    if different == 1:
+        outputs = Filled("1 different word")
+    else:
+        outputs = Filled("{different} different words", different=different)
+    return Filled(
+        "{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}.",
+        title=title,
+        draws=draws,
+        word=word,
+        kept=kept,
+        outputs=outputs,
+    )

@@ -557,7 +557,7 @@ def _after(table: Dealt) -> None:
         left, right = st.columns(2)
         with left:
             icons = game_icons(table, judgement)
-            show_figure(icon_figure(icons), icon_caption(icons, "this"), icons, "game")
+            show_figure(icon_figure(icons), icon_caption(icons), icons, "game")
         with right:
             show_table(
                 candidates,

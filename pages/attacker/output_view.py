@@ -196,7 +196,7 @@ def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     # An upper bound, so it is rounded up.
     bound = numeral(chance_at_most(view.bound))
     lines = [say("The guarantee alone allows up to {bound}.", bound=bound)]
-    lines.append(others_sentence(belief_table(scene.words, view), view.perplexity))
+    lines.append(say(others_sentence(belief_table(scene.words, view), view.perplexity)))
     return {
         "title": _title(scene, output),
         "best": names[best.word],
@@ -309,7 +309,7 @@ def output_view(scene: AttackerScene) -> None:
                 error=numeral(number(view.error)),
             )
         )
-        note(epsilon_reading(scene.mechanism.meaning, scene.epsilon, _nearest(words, seen)))
+        note(say(epsilon_reading(scene.mechanism.meaning, scene.epsilon, _nearest(words, seen))))
     take_it_with_you(
         lambda: Takeaway(
             python_cell(scene, seen, belief),
@@ -346,12 +346,14 @@ def _two_words(scene: AttackerScene, worst: Odds, drawn: _Drawn) -> None:
             )
         )
     st.text(
-        worst_sentence(
-            words.words[worst.first],
-            words.words[worst.second],
-            worst.log_ratio,
-            worst.claimed,
-            broken=worst.broken,
+        say(
+            worst_sentence(
+                words.words[worst.first],
+                words.words[worst.second],
+                worst.log_ratio,
+                worst.claimed,
+                broken=worst.broken,
+            )
         )
     )
 
@@ -378,13 +380,15 @@ def _overall(scene: AttackerScene, belief: Belief) -> None:
             success = measure_success(scene, belief, progress)
     if success is not None:
         st.text(
-            success_sentence(
-                success.value,
-                success.low,
-                success.high,
-                success.outputs,
-                success.blind,
-                exact=success.exact,
+            say(
+                success_sentence(
+                    success.value,
+                    success.low,
+                    success.high,
+                    success.outputs,
+                    success.blind,
+                    exact=success.exact,
+                )
             )
         )
 

@@ -217,7 +217,7 @@ def _moving(part: Part, places: dict[str, Still], below: DeltaGenerator) -> None
     epsilon = epsilon_of(group)
     for quantity, table in part.tables.items():
         places[quantity].show(
-            curves_caption(table, quantity, group.finding(epsilon), epsilon),
+            curves_caption(table, quantity, group.reading(epsilon), epsilon),
             curves_mark(table, quantity, group.logarithm, epsilon),
         )
     show_table(

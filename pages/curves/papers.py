@@ -235,7 +235,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
     limit = gumbel_limit(n) if group.logarithm else None
     show_figure(
         appendix_figure(table, SCALES[mechanism.meaning].axis, group.logarithm, epsilon, limit),
-        appendix_caption(table, group.finding(epsilon), epsilon),
+        appendix_caption(table, group.reading(epsilon), epsilon),
         table,
         f"appendix_{mechanism.short}",
     )

@@ -66,7 +66,7 @@ def board_view(record: Recorded) -> None:
     shown = [key for key in names if any(line.get(key) for line in lines)]
     if lines:
         table = _table(lines, shown, names)
-        show_table(table, caption.finding, height="content")
+        show_table(table, say(caption.finding), height="content")
     numbers = frame([board])
     show_caption(caption, f"board_{board.sense}_{board.level:g}", numbers, numbers.copy)
     missing = absent(board)

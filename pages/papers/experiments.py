@@ -17,6 +17,7 @@ from dpcore.papers.xu2021.training_comparison import against_paper
 from dpcore.plots.robust.shares import lines_figure, printed_caption
 from dpcore.plots.style import SCALES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
+from dpcore.written import Filled
 from pages.crowd.views import learned_with
 from pages.curves.papers import show_panels
 from pages.papers.board import all_boards, board_view, is_benchmark, line_view
@@ -334,7 +335,7 @@ def _trainings(record: Recorded) -> None:
         st.markdown(f"**{say(kind.title)}**")
         show_figure(
             lines_figure(table, axis, "accuracy", logarithm=unit == "ε"),
-            printed_caption(table, "Accuracy after the paper's attack", unit),
+            printed_caption(table, Filled("Accuracy after the paper's attack"), unit),
             table,
             f"{record.entry.name}_{mechanism}",
         )

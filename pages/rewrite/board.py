@@ -95,7 +95,7 @@ def draws_view(scene: RewriteScene) -> None:
     kept = int(counts.loc[counts["output"] == label, "count"].sum())
     different = int((counts["output"] != label).sum())
     # As text: the chosen word may be typed.
-    st.text(tally_caption(label, kept, different, PAGE_DRAWS, title))
+    st.text(say(tally_caption(label, kept, different, PAGE_DRAWS, title)))
     left, right = st.columns([1, 2])
     with left:
         show_table(

@@ -10,6 +10,7 @@ from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.robust.shares import COLUMNS, ends_caption, lines_figure
+from dpcore.written import Filled
 from pages.robustness.attack_work import NETWORKS, VICTIMS, Hunt, TextAttack, attack_text
 from pages.robustness.one_text import OWN, Document, choose_document, marked
 from pages.robustness.reproducing import attack_cell, attack_command, computed_now
@@ -264,7 +265,7 @@ def _show(words: Lexicon, document: Document, result: TextAttack, classes: tuple
         lines_figure(
             table, "changed words", say("probability of {label}", label=say(label)), whole=True
         ),
-        ends_caption(table, "The text after each change", "changes"),
+        ends_caption(table, Filled("The text after each change"), later("changes")),
         table,
         "attack_steps",
     )

@@ -9,6 +9,7 @@ from dpcore.papers.huang2024.autoencoder_examples import RewriteExamples, read_e
 from dpcore.plots.robust.shares import ends_caption, lines_figure
 from dpcore.study.recorded import Recorded
 from dpcore.study.robust_curves import interval_curves, rewriting_curves
+from dpcore.written import Named, listed
 from pages.robustness.latent_view import ADEPT, adept_parts
 from pages.robustness.recorded_view import Parts, recorded_view
 from pages.robustness.reproducing import seeds
@@ -128,7 +129,7 @@ def _curves(record: Recorded) -> None:
             curves, "ε (nominal, between any two words)", axis, logarithm=True,
             share=quantity not in _NO_SHARES,
         ),
-        ends_caption(curves, f"{title}, {seeds(record)}", "ε"),
+        ends_caption(curves, listed((Named(title), seeds(record))), "ε"),
         curves,
         f"{record.entry.name}_{quantity}",
     )  # fmt: skip

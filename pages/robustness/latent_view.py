@@ -17,6 +17,7 @@ from dpcore.study.robust_curves import (
     refuted_at,
     rewriting_curves,
 )
+from dpcore.written import Filled, Named, listed
 from pages.robustness.recorded_view import Parts
 from pages.robustness.reproducing import computed_now, seeds
 from pages.shared.figure import show_figure
@@ -159,7 +160,13 @@ def _successes(private: Examples, noise: str, seed: int) -> None:
     beyond = [numeral(f"{x:g}") for x in measured.index if lows[x] > claimed[x]]
     show_figure(
         lines_figure(table, "Claimed ε", "share that is named correctly", logarithm=True),
-        ends_caption(table, f"{len(private.texts)} utterances, {_DRAWS} draws of each", "ε"),
+        ends_caption(
+            table,
+            Filled(
+                "{count} utterances, {draws} draws of each", count=len(private.texts), draws=_DRAWS
+            ),
+            "ε",
+        ),
         table,
         "latent_success",
     )
@@ -217,7 +224,7 @@ def _curves(record: Recorded) -> None:
     show_figure(
         lines_figure(curves, "Claimed ε", _AXES.get(quantity, "accuracy"), logarithm=True,
                      share=share, small=quantity in _BOUNDED or quantity == "true_epsilon"),
-        ends_caption(curves, f"{_QUANTITIES[quantity]}, {seeds(record)}", "ε"),
+        ends_caption(curves, listed((Named(_QUANTITIES[quantity]), seeds(record))), "ε"),
         curves,
         f"adept_{quantity}",
     )  # fmt: skip

@@ -16,6 +16,7 @@ from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.robust.shares import certified_caption, lines_figure
 from dpcore.plots.style import Caption
+from dpcore.written import Filled
 from pages.robustness.one_picture import (
     BOARD,
     TAKING,
@@ -295,7 +296,7 @@ def _all_pictures(noise: Noise, how: ScoreBound, table: pd.DataFrame) -> None:
         along = say("size L of the attack ({norm})", norm=norm)
         return (
             lines_figure(shown, along, "accuracy that is certain"),
-            certified_caption(shown, f"{count} pictures", size),
+            certified_caption(shown, Filled("{count} pictures", count=count), size),
         )
 
     # This is half the cost of a step of the dial if the pictures are cached.

@@ -21,6 +21,7 @@ from dpcore.plots.robust.shares import (
 from dpcore.plots.style import SCALES, percent
 from dpcore.study.recorded import Figures, Recorded, read_bundled
 from dpcore.study.robust_curves import constant_line, training_curves
+from dpcore.written import Filled, Named
 from pages.papers.experiments import takeaway
 from pages.robustness.reproducing import recorded_mark
 from pages.shared.figure import csv_button, show_figure
@@ -182,7 +183,9 @@ def _curves(record: Recorded) -> None:
     logarithm = unit == "ε"
     show_figure(
         lines_figure(table, axis, "accuracy", logarithm=logarithm),
-        printed_caption(table, f"Accuracy {_MEASURED[measured]}", unit),
+        printed_caption(
+            table, Filled("Accuracy {measured}", measured=Named(_MEASURED[measured])), unit
+        ),
         table,
         f"{record.entry.name}_{mechanism}_{measured}",
     )
@@ -330,7 +333,9 @@ def _certified(record: Recorded) -> None:
     trials = int(table["trials"].max())
     show_figure(
         lines_figure(curves, "size L of the attack", "certified accuracy"),
-        certified_caption(curves, f"inputs, mean over {trials} trials,", _at(curves)),
+        certified_caption(
+            curves, Filled("inputs, mean over {trials} trials,", trials=trials), _at(curves)
+        ),
         curves,
         f"{record.entry.name}_certified",
     )
@@ -376,8 +381,11 @@ def _costs(record: Recorded) -> None:
             curves, "channels of the first convolution", "time of a step, with ÷ without",
             logarithm=True, share=False,
         ),
-        ends_caption(curves, "Time of a training step with the noise layer ÷ without it",
-                     "channels"),
+        ends_caption(
+            curves,
+            Filled("Time of a training step with the noise layer ÷ without it"),
+            later("channels"),
+        ),
         named,
         "noise_costs",
     )  # fmt: skip

@@ -27,6 +27,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import generator
 from dpcore.plots.robust.shares import COLUMNS, certified_caption, ends_caption, lines_figure
 from dpcore.plots.style import percent
+from dpcore.written import Filled
 from pages.robustness.one_text import OWN, one_text
 from pages.robustness.reproducing import certify_cell, certify_command, computed_now
 from pages.robustness.words_work import (
@@ -93,7 +94,9 @@ def mean_view(words: Lexicon, rules: Rules) -> None:
     ).reindex(columns=list(COLUMNS))
     show_figure(
         lines_figure(table, "size L of a shift of the mean vector", "accuracy that is certain"),
-        ends_caption(table, f"Share of {len(noisy.labels)} texts that stay right", "L"),
+        ends_caption(
+            table, Filled("Share of {count} texts that stay right", count=len(noisy.labels)), "L"
+        ),
         table,
         "mean_accuracy",
     )
@@ -311,7 +314,7 @@ def _all_texts(words: Lexicon, rules: Rules) -> None:
     count = len(read_corpus(words, rules.labels).test)
     show_figure(
         lines_figure(table, "share of the words that may change", "certified accuracy"),
-        certified_caption(table, f"{count} test texts", rules.share),
+        certified_caption(table, Filled("{count} test texts", count=count), rules.share),
         table,
         "words_accuracy",
     )

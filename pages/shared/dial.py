@@ -18,7 +18,7 @@ import streamlit as st
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import number
-from pages.shared.language import ENGLISH, later, numeral, say, speaking
+from pages.shared.language import later, numeral, say
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.dial"
@@ -176,11 +176,6 @@ class Group:
         if self.logarithm:
             return f"ln ε = {numeral(self.label(epsilon))} (ε = {numeral(number(epsilon))})"
         return f"ε = {numeral(f'{epsilon:,g}')}"
-
-    def finding(self, epsilon: float) -> str:
-        """Return the same for a finding, which is in English in every language."""
-        with speaking(ENGLISH):
-            return self.reading(epsilon)
 
 
 GROUPS = (

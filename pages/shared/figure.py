@@ -210,7 +210,7 @@ def show_figure(
 def _finding(caption: Caption, name: str) -> None:
     with st.container(key=f"finding_{name}"):
         # st.text: it may contain names from a lexicon that the user added.
-        st.text(caption.finding)
+        st.text(say(caption.finding))
 
 
 def show_caption(
@@ -241,18 +241,20 @@ def show_numbers() -> None:
         name = st.selectbox(
             say("Figure"),
             list(figures),
-            format_func=lambda each: figures[each].caption.finding,
+            format_func=lambda each: say(figures[each].caption.finding),
             key="figure_to_take",
             help=say("The figure whose method, numbers and files are below."),
         )
     figure = figures[name]
-    st.text(figure.caption.how)
+    st.text(say(figure.caption.how))
     with st.container(horizontal=True):
         csv_button(say("Numbers as CSV"), name, figure.csv, key=f"csv_{name}")
         if figure.plotly:
-            findings = {each.caption.finding: key for key, each in figures.items() if each.plotly}
+            findings = {
+                say(each.caption.finding): key for key, each in figures.items() if each.plotly
+            }
             figure_buttons(name, "figure_to_take", findings)
-    show_table(figure.table, figure.caption.finding)
+    show_table(figure.table, say(figure.caption.finding))
 
 
 @dataclass(frozen=True)
@@ -301,7 +303,7 @@ def _chart(figure: go.Figure, name: str, alt: str, on_click: Callable[[], None] 
         enlarged(figure) if st.session_state.get(LARGE) else figure,
         key=f"figure_{name}",
         config={"displayModeBar": False, "scrollZoom": False},
-        alt=alt,
+        alt=say(alt),
         on_select=on_click or "ignore",
         selection_mode="points",
     )

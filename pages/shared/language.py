@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpcore.papers.written import Filled
+from dpcore.written import Filled, Named, Numeral
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -79,7 +79,12 @@ def say(sentence: str, /, **values: Any) -> str:
     if spoken == ENGLISH:
         return sentence.format(**values) if values else sentence
     if isinstance(sentence, Filled):
-        return say(sentence.template, **sentence.values)
+        told = translated(sentence.template, spoken)
+        return _Numbers().format(told, **sentence.values)
+    if isinstance(sentence, Numeral):
+        return numeral(sentence)
+    if isinstance(sentence, Named):
+        return lettering(sentence)
     told = translated(sentence, spoken)
     return _Numbers().format(told, **values) if values else told
 
@@ -156,8 +161,8 @@ class _Numbers(Formatter):
     """Formatter of numbers with a comma before the decimals and points between the thousands."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Format one value; only numbers change, since a text may be a word with a point in it."""
-        if isinstance(value, Filled):
+        """Format one value; only numbers change: a plain text may be a word with a point in it."""
+        if isinstance(value, Filled | Named | Numeral):
             value = say(value)
         text = str(super().format_field(value, format_spec))
         if isinstance(value, bool) or not isinstance(value, Real):

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.papers.written import Filled
 from dpcore.plots.style import number
+from dpcore.written import Filled
 from pages.shared.language import ENGLISH, language, numeral, say
 
 DIGITS, PERCENT = "%.3g", "%.3g %%"

@@ -16,8 +16,8 @@ from dpcore.measure.targets import OVER, Target, solve
 from dpcore.measure.words import Selection
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
-from dpcore.papers.written import Filled
 from dpcore.study.utility import solve_margin as solve_accuracy
+from dpcore.written import Filled
 from pages.shared import link
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import set_epsilon

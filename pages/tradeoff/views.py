@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore.attack.trade.ground import COUNTED, GUESSED, KEPT, MEANT, NEARLY
 from dpcore.crowd.planner import WORDS_PER_TEXT
 from dpcore.papers.ours.tradeoff import ARMS, COUNTING, LEAK, STUDY
-from dpcore.papers.written import Filled
+from dpcore.written import Filled
 from pages.shared.fragments import fragment
 from pages.shared.language import later, say
 from pages.shared.link import tabs

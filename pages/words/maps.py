@@ -14,9 +14,9 @@ from dpcore.measure.maps import jobs as map_jobs
 from dpcore.measure.maps.store import Map, Projection
 from dpcore.measure.maps.table import point_table
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.papers.written import Filled
 from dpcore.plots.maps.panes import map_caption
 from dpcore.plots.style import percent
+from dpcore.written import Filled
 from pages.shared import link
 from pages.shared.figure import show_caption
 from pages.shared.fragments import fragment
@@ -146,7 +146,7 @@ def show_map(
         say("{mechanism} at {reading}", mechanism=mechanism.short, reading=reading),
         drawn=mass,
     )
-    show_vocabulary(bench, shown, outputs, caption.alternative)
+    show_vocabulary(bench, shown, outputs, say(caption.alternative))
     if density_of(words) is None:
         # The map does not wait for the density, which may take half a minute.
         note(say("All points have one colour until it is known how crowded each word is."))

@@ -208,7 +208,11 @@ def pane_data(
         "readings": [group.reading(epsilon) for epsilon in steps],
         "rows": [grid.index(epsilon) if epsilon in grid else None for epsilon in steps],
         "captions": [
-            pane_caption(bench.pair.names, guess, f"{mechanism.short}, {group.finding(epsilon)}")
+            say(
+                pane_caption(
+                    bench.pair.names, guess, f"{mechanism.short}, {group.reading(epsilon)}"
+                )
+            )
             for guess, epsilon in zip(guesses, grid, strict=True)
         ],
         "standings": [standings(guess) for guess in guesses],

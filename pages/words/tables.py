@@ -21,9 +21,9 @@ from dpcore.measure.density import (
 )
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
-from dpcore.papers.written import Filled
 from dpcore.plots.maps.distances import NOISE_COLUMNS
 from dpcore.plots.style import name_tag, percent, probability_text, style_of
+from dpcore.written import Filled
 from pages.shared.language import numeral, say
 from pages.shared.once import once
 from pages.shared.session import admissible

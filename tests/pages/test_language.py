@@ -10,8 +10,8 @@ import pytest
 from babel.messages.catalog import Message as Entry
 from streamlit.testing.v1 import AppTest
 
-from dpcore.papers.written import Filled
 from dpcore.plots.deniability.curves import BANDS
+from dpcore.written import Filled
 from pages.shared import language as spoken_language
 from pages.shared.contents import CONTENTS
 from pages.shared.language import (

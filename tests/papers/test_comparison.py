@@ -10,6 +10,7 @@ import pytest
 from dpcore import papers
 from dpcore.errors import StudyError
 from dpcore.measure.counting import expected_distinct
+from dpcore.papers import read_toml
 from dpcore.papers.comparison import (
     Agreement,
     agreement,
@@ -22,7 +23,6 @@ from dpcore.papers.huang2024 import comparison as comparison_huang
 from dpcore.papers.huang2024.plans import NOISELESS
 from dpcore.papers.row import Row, comparison_row, signed
 from dpcore.papers.studies import STUDIES
-from dpcore.papers.written import read_toml
 from dpcore.papers.xu2021.comparison import wide_noise_law
 from dpcore.study.recorded import Figures, MeanInterval, Recorded, read_recorded
 

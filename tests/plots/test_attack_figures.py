@@ -134,8 +134,8 @@ def test_words_cannot_become_markup() -> None:
 
 
 def test_the_caption_counts_cases() -> None:
-    assert icon_caption(ICONS, "“garage”").how == (
-        "Of 100 cases in which “garage” is seen: “garage” (A) in 34, “<b>car” (B) in 2, any other "
+    assert icon_caption(ICONS).how == (
+        "Of 100 cases in which this is seen: “garage” (A) in 34, “<b>car” (B) in 2, any other "
         "word in 64. Before: “<b>car” (B) in 1, any other word in 99."
     )
     alike = pd.DataFrame(
@@ -146,7 +146,7 @@ def test_the_caption_counts_cases() -> None:
         ],
         columns=ICONS.columns,
     )
-    assert icon_caption(alike, "this").how == (
+    assert icon_caption(alike).how == (
         "Of 100 cases in which this is seen: each of the 3 words in 33 or 34. Before: each of the "
         "3 words in 33 or 34."
     )

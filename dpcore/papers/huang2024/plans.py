@@ -18,8 +18,8 @@ from dpcore.learn.corpus import LabelledTexts
 from dpcore.measure.similarity import load_encoder
 from dpcore.mechanisms.clipped.trlaplace import Truncation, published_truncation, worst_delta
 from dpcore.noise.streams import generator
+from dpcore.papers import read_toml
 from dpcore.papers.row import FULL
-from dpcore.papers.written import read_toml
 from dpcore.study.labelled_trial import rewriting
 from dpcore.study.plan import (
     Arm,

@@ -20,12 +20,12 @@ from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.guarantee import Status
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_most
-from dpcore.papers.written import Filled
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.plan import CLEAN
 from dpcore.study.recorded import MeanInterval
 from dpcore.study.utility import Solved, solve_each
 from dpcore.study.utility_summary import baseline, curves
+from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd

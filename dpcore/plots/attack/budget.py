@@ -12,6 +12,7 @@ from dpcore.outwards import at_most
 from dpcore.plots.attack.words import limit_text, share_at_most
 from dpcore.plots.style import BLUE, VERMILION, Caption, axis, factor_text, plain, powers_of_ten
 from dpcore.plots.traces import draw_figure
+from dpcore.written import Filled
 
 COLUMNS = ("word", "places", "releases", "nearest", "loss")
 """One row for each distinct word, in the order of the text: its count in the text, the number of
@@ -68,19 +69,26 @@ def budget_caption(table: pd.DataFrame, success: float) -> Caption:
     total = float(table["loss"].sum())
     worst = table.iloc[table["loss"].argmax()]
     outputs = int(worst["releases"])
-    seen = "1 output" if outputs == 1 else f"{outputs:,} outputs"
-    right = share_at_most(success, "cases", certain=math.isinf(total))
-    how = (
+    seen = Filled("1 output") if outputs == 1 else Filled("{count:,} outputs", count=outputs)
+    right = share_at_most(success, certain=math.isinf(total))
+    how = Filled(
         "This sentence, or the same one with every word replaced by its nearest neighbour? Odds "
-        f"that the outputs may give by the guarantee: {limit_text(total)}; a guess may be right in "
-        f"{right}. Most of that is spent on “{worst['word']}” ({seen}; "
-        f"{limit_text(float(worst['loss']))} against “{worst['nearest']}”)."
+        "that the outputs may give by the guarantee: {limit}; a guess may be right in {right} "
+        "cases. Most of that is spent on “{word}” ({seen}; {loss} against “{nearest}”).",
+        limit=limit_text(total),
+        right=right,
+        word=worst["word"],
+        seen=seen,
+        loss=limit_text(float(worst["loss"])),
+        nearest=worst["nearest"],
     )
-    return Caption(
-        "A guess at this sentence, against one of nearest neighbours, may be right in "
-        f"{right}; “{_short(str(worst['word']))}” spends most.",
-        how,
+    finding = Filled(
+        "A guess at this sentence, against one of nearest neighbours, may be right in {right} "
+        "cases; “{word}” spends most.",
+        right=right,
+        word=_short(str(worst["word"])),
     )
+    return Caption(finding, how)
 
 
 def _steps(table: pd.DataFrame) -> list[tuple[str, float]]:

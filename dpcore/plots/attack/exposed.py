@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from dpcore.plots.attack.words import share_text
 from dpcore.plots.style import BLUE, GREY, LEGEND_CLOSE, VERMILION, Caption, axis, number, plain
 from dpcore.plots.traces import draw_figure
+from dpcore.written import Filled
 
 COLUMNS = ("word", "group", "nearest", "stays")
 """One row for each word: `group` is WORST, BEST or OTHER, `nearest` the distance to its nearest
@@ -64,21 +65,32 @@ def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> Capt
         words: how many were ranked.
     """
     worst, best = (table[table["group"] == group].iloc[0] for group in (WORST, BEST))
-    why = "all words stay equally often"
+    why = Filled("all words stay equally often")
     if not math.isnan(correlation):
-        why = (
-            f"the rank correlation of staying with the distance to the nearest word is "
-            f"{correlation:.2f}"
+        why = Filled(
+            "the rank correlation of staying with the distance to the nearest word is "
+            "{correlation:.2f}",
+            correlation=correlation,
         )
-    how = (
-        f"Of {words:,} words “{worst['word']}” is protected least: it stays in "
-        f"{share_text(float(worst['stays']), 'cases')} (nearest word "
-        f"{number(float(worst['nearest']))} away); best protected is “{best['word']}”, "
-        f"{share_text(float(best['stays']))} ({number(float(best['nearest']))} away). Over all "
-        f"words {why}."
+    known = {
+        "worst": worst["word"],
+        "most": share_text(float(worst["stays"])),
+        "best": best["word"],
+        "least": share_text(float(best["stays"])),
+    }
+    how = Filled(
+        "Of {words:,} words “{worst}” is protected least: it stays in {most} cases (nearest word "
+        "{worst_away} away); best protected is “{best}”, {least} ({best_away} away). Over all "
+        "words {why}.",
+        words=words,
+        worst_away=number(float(worst["nearest"])),
+        best_away=number(float(best["nearest"])),
+        why=why,
+        **known,
     )
-    return Caption(
-        f"“{worst['word']}” is protected least and stays in {share_text(float(worst['stays']))} "
-        f"draws; “{best['word']}” is protected best: {share_text(float(best['stays']))}.",
-        how,
+    finding = Filled(
+        "“{worst}” is protected least and stays in {most} draws; “{best}” is protected best: "
+        "{least}.",
+        **known,
     )
+    return Caption(finding, how)

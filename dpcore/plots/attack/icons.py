@@ -22,6 +22,7 @@ from dpcore.plots.style import (
     tint,
 )
 from dpcore.plots.traces import draw_figure
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("when", "mark", "word", "count")
 """One row for each word and panel: `when` is BEFORE or AFTER, `mark` the letter in its squares,
@@ -134,19 +135,22 @@ def _scale(words: int) -> list[list[object]]:
     return steps
 
 
-def icon_caption(table: pd.DataFrame, seen: str) -> Caption:
-    """Describe the squares of both panels, as counts of cases in which `seen` is seen."""
+def icon_caption(table: pd.DataFrame) -> Caption:
+    """Describe the squares of both panels, as counts of cases in which this output is seen."""
     panels = _panels(table)
     before, after = panels[BEFORE], panels[AFTER]
     named = [(i, row) for i, row in enumerate(after) if row.mark != REST]
     place, best = max(named, key=lambda pair: pair[1].cases)
-    finding = (
-        f"Of 100 cases in which {seen} is seen, the word was “{best.word}” in {best.cases}; "
-        f"before, in {before[place].cases}."
+    finding = Filled(
+        "Of 100 cases in which this is seen, the word was “{word}” in {now}; before, in {before}.",
+        word=best.word,
+        now=best.cases,
+        before=before[place].cases,
     )
-    how = (
-        f"Of 100 cases in which {seen} is seen: {_cases(panels[AFTER])}. Before: "
-        f"{_cases(panels[BEFORE])}."
+    how = Filled(
+        "Of 100 cases in which this is seen: {after}. Before: {before}.",
+        after=_cases(after),
+        before=_cases(before),
     )
     return Caption(finding, how)
 
@@ -155,10 +159,18 @@ def _cases(rows: list[_Row]) -> str:
     counts = [row.cases for row in rows]
     # Equal chances, rounded to whole cases: one clause instead of a list of equal numbers.
     if len(rows) > 1 and all(row.mark != REST for row in rows) and max(counts) - min(counts) <= 1:
-        each = f"{min(counts)} or {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
-        return f"each of the {len(rows)} words in {each}"
-    return ", ".join(
-        f"{OTHER} in {count}" if mark == REST else f"“{word}” ({mark}) in {count}"
+        if min(counts) == max(counts):
+            return Filled("each of the {words} words in {cases}", words=len(rows), cases=counts[0])
+        return Filled(
+            "each of the {words} words in {low} or {high}",
+            words=len(rows),
+            low=min(counts),
+            high=max(counts),
+        )
+    return listed(
+        Filled("{others} in {cases}", others=Named(OTHER), cases=count)
+        if mark == REST
+        else Filled("“{word}” ({mark}) in {cases}", word=word, mark=mark, cases=count)
         for mark, word, count in rows
         if count > 0
     )

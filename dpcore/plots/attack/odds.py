@@ -24,6 +24,7 @@ from dpcore.plots.style import (
     style_of,
 )
 from dpcore.plots.traces import draw_figure, rule, upright
+from dpcore.written import Filled, as_numeral, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,6 +176,7 @@ def _mirrored(reach: float) -> tuple[list[float], list[str]]:
     return [place for place, _ in left[::-1]] + places, [text for _, text in left[::-1]] + labels
 
 
+@as_numeral
 def odds_text(
     ratio: float,
     low: float,
@@ -202,10 +204,11 @@ def _undecided(row: pd.Series) -> str:
     """Describe undecided odds: the largest probability of the output, under either word."""
     most = max(float(row["most_word"]), float(row["most_other"]))
     if math.isnan(most):
-        return "undecided: both chances are below what can be computed"
-    return f"undecided: each {_at_most(most)}"
+        return Filled("undecided: both chances are below what can be computed")
+    return Filled("undecided: each {chance}", chance=_at_most(most))
 
 
+@as_numeral
 def _at_most(chance: float) -> str:
     """Format a bound on a probability as 1 in a count of two digits, rounded down."""
     whole = float(at_least(without_noise(1.0 / chance), 2))
@@ -239,23 +242,33 @@ def odds_caption(table: pd.DataFrame) -> Caption:
     lengths = [abs(_length(row)) for _, row in table.iterrows()]
     best = table.iloc[lengths.index(max(lengths))]
     return Caption(
-        odds_sentence(best), "\n".join(odds_sentence(row) for _, row in table.iterrows())
+        odds_sentence(best), listed((odds_sentence(row) for _, row in table.iterrows()), "\n")
     )
 
 
 def odds_sentence(row: pd.Series) -> str:
     """Write one row of the odds table as a sentence."""
-    output = row["output"]
     bound = limit_text(float(row["log_bound"]))
-    refuted = ", refuted" if row["status"] == "refuted" else ""
-    promised = f"guarantee{refuted}: {bound}"
+    if row["status"] == "refuted":
+        promised = Filled("guarantee, refuted: {bound}", bound=bound)
+    else:
+        promised = Filled("guarantee: {bound}", bound=bound)
     odds = favoured_word(row)
+    known = {"title": row["title"], "output": row["output"], "promised": promised}
     factor = odds_text(odds.ratio, odds.low, odds.high)
     if not factor:
-        return f"{row['title']}: “{output}” leaves the odds {_undecided(row)}; {promised}."
-    return (
-        f"{row['title']}: seeing “{output}” multiplies the odds of “{odds.word}” against "
-        f"“{odds.against}” by {factor}; {promised}."
+        return Filled(
+            "{title}: “{output}” leaves the odds {undecided}; {promised}.",
+            undecided=_undecided(row),
+            **known,
+        )
+    return Filled(
+        "{title}: seeing “{output}” multiplies the odds of “{word}” against “{other}” by {factor}; "
+        "{promised}.",
+        word=odds.word,
+        other=odds.against,
+        factor=factor,
+        **known,
     )
 
 
@@ -268,16 +281,23 @@ CAPTION_COLUMNS = ("word", "prior", "posterior")
 
 def others_sentence(table: pd.DataFrame, perplexity: float) -> str:
     """Name the next likeliest word; `perplexity` equally likely words leave the same doubt."""
-    doubt = f"as uncertain as among {_count(perplexity)} (perplexity)"
+    doubt = Filled(
+        "as uncertain as among {count} equally likely words (perplexity)", count=_count(perplexity)
+    )
     if perplexity < 1.05:
-        doubt = "hardly any doubt is left"
+        doubt = Filled("hardly any doubt is left")
     if len(table) == 1:
-        return f"No other word is possible: {doubt}."
+        return Filled("No other word is possible: {doubt}.", doubt=doubt)
     second = table.iloc[1]
-    chance = chance_text(float(second["posterior"]))
-    return f"The next likeliest word is “{second['word']}”, {chance}. All in all {doubt}."
+    return Filled(
+        "The next likeliest word is “{word}”, {chance}. All in all {doubt}.",
+        word=second["word"],
+        chance=chance_text(float(second["posterior"])),
+        doubt=doubt,
+    )
 
 
+@as_numeral
 def change_text(prior: float, posterior: float) -> str:
     """Describe how much likelier or less likely a word has become."""
     if not prior > 0:
@@ -298,14 +318,20 @@ def success_sentence(
         blind: success of someone who sees no output.
         exact: True if all outputs were summed.
     """
-    how = f"summed over all {outputs:,} outputs"
+    how = Filled("summed over all {outputs:,} outputs", outputs=outputs)
     if not exact:
-        ends = f"{number(100 * low)} to {number(100 * high)} in 100"
-        how = f"{outputs:,} outputs drawn, 95 % interval {ends}"
-    return (
-        f"The best guess is right in {share_text(value, 'cases', certain=blind >= 1)} ({how}). "
-        "Anyone who sees nothing and names the likeliest word is right in "
-        f"{share_text(blind, certain=True)}."
+        how = Filled(
+            "{outputs:,} outputs drawn, 95 % interval {low} to {high} in 100",
+            outputs=outputs,
+            low=number(100 * low),
+            high=number(100 * high),
+        )
+    return Filled(
+        "The best guess is right in {share} cases ({how}). Anyone who sees nothing and names the "
+        "likeliest word is right in {blind}.",
+        share=share_text(value, certain=blind >= 1),
+        how=how,
+        blind=share_text(blind, certain=True),
     )
 
 
@@ -319,14 +345,25 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         claimed: the largest one that the guarantee allows.
         broken: True if the ratio is beyond the guarantee.
     """
-    breaks = ", which this breaks" if broken else ""
-    return (
-        f"Of all words this output separates “{word}” from “{other}” most, relative to the "
-        f"guarantee: by a factor of {count_text(abs(log_ratio))}; guarantee: "
-        f"{limit_text(claimed)}{breaks}."
+    known = {
+        "word": word,
+        "other": other,
+        "factor": count_text(abs(log_ratio)),
+        "limit": limit_text(claimed),
+    }
+    if broken:
+        return Filled(
+            "Of all words this output separates “{word}” from “{other}” most, relative to the "
+            "guarantee: by a factor of {factor}; guarantee: {limit}, which this breaks.",
+            **known,
+        )
+    return Filled(
+        "Of all words this output separates “{word}” from “{other}” most, relative to the "
+        "guarantee: by a factor of {factor}; guarantee: {limit}.",
+        **known,
     )
 
 
+@as_numeral
 def _count(perplexity: float) -> str:
-    shown = f"{perplexity:.2g}" if perplexity < 10 else count_text(math.log(perplexity))
-    return f"{shown} equally likely words"
+    return f"{perplexity:.2g}" if perplexity < 10 else count_text(math.log(perplexity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -24,6 +24,7 @@ from dpcore.plots.style import (
     plain,
 )
 from dpcore.plots.traces import curve, draw_figure, outline, rule, upright
+from dpcore.written import Filled, Named, as_numeral, listed
 
 COLUMNS = ("attacker", "epsilon", "right", "low", "high")
 """One row for each attacker and ε, ε ascending: share of right guesses and its interval."""
@@ -81,15 +82,41 @@ def success_caption(table: pd.DataFrame, epsilon: float | None = None) -> Captio
     if epsilon is None or not (table["epsilon"] == epsilon).any():
         epsilon = _widest(table, names)
     here = table[table["epsilon"] == epsilon]
-    shares = [f"{row.attacker}: {_share(row)}" for row in here.itertuples()]
+    shares = listed(
+        (
+            Filled("{name}: {value}", name=Named(str(row.attacker)), value=_share(row))
+            for row in here.itertuples()
+        ),
+        "; ",
+    )
     ranked = here.sort_values("right", ascending=False, kind="stable")
-    best, worst = ranked.iloc[0], ranked.iloc[-1]
-    finding = f"At ε = {number(epsilon)}, “{best['attacker']}” guesses {share_text(best['right'])}"
-    if len(ranked) > 1:
-        finding += f", “{worst['attacker']}” {share_text(worst['right'])}"
-    return Caption(f"{finding}.", f"Right guesses at ε = {number(epsilon)}: {'; '.join(shares)}.")
+    best, worst = (
+        (Named(str(row["attacker"])), share_text(row["right"]))
+        for row in (ranked.iloc[0], ranked.iloc[-1])
+    )
+    if len(ranked) == 1:
+        finding = Filled(
+            "At ε = {epsilon}, “{best}” guesses {most}.",
+            epsilon=number(epsilon),
+            best=best[0],
+            most=best[1],
+        )
+    else:
+        finding = Filled(
+            "At ε = {epsilon}, “{best}” guesses {most}, “{worst}” {least}.",
+            epsilon=number(epsilon),
+            best=best[0],
+            most=best[1],
+            worst=worst[0],
+            least=worst[1],
+        )
+    how = Filled(
+        "Right guesses at ε = {epsilon}: {shares}.", epsilon=number(epsilon), shares=shares
+    )
+    return Caption(finding, how)
 
 
+@as_numeral
 def _share(row: object) -> str:
     right, low, high = (float(getattr(row, name)) for name in ("right", "low", "high"))
     if low == high:
@@ -157,19 +184,28 @@ def found_figure(table: pd.DataFrame, chance: float) -> go.Figure:
 def found_caption(table: pd.DataFrame, chance: float) -> Caption:
     """Describe how many authors are found, first at the most words that many authors released."""
     names = list(dict.fromkeys(table["release"].tolist()))
-    told = []
-    for name in names:
-        rows = table[table["release"] == name]
-        points = "; ".join(
-            f"{row.words:g} words: {number(100 * row.found)} ({number(100 * row.low)} to "
-            f"{number(100 * row.high)}; {row.authors} authors)"
-            for row in rows.itertuples()
-        )
-        told.append(f"{name}: {points}.")
+    told = [
+        Filled("{name}: {points}.", name=Named(str(name)), points=listed(_found(rows), "; "))
+        for name, rows in ((name, table[table["release"] == name]) for name in names)
+    ]
     last = table[table["release"] == names[-1]]
     many = last[last["authors"] >= min(_MANY, last["authors"].max())].iloc[-1]
-    finding = (
-        f"“{names[-1]}”, {many['words']:g} words: {number(100 * many['found'])} of 100 authors are "
-        f"found, {number(100 * chance)} by chance (dotted)."
+    finding = Filled(
+        "“{name}”, {words:g} words: {found} of 100 authors are found, {chance} by chance (dotted).",
+        name=Named(str(names[-1])),
+        words=many["words"],
+        found=number(100 * many["found"]),
+        chance=number(100 * chance),
     )
-    return Caption(finding, f"Authors found, of 100. {' '.join(told)}")
+    return Caption(finding, Filled("Authors found, of 100. {told}", told=listed(told, " ")))
+
+
+def _found(rows: pd.DataFrame) -> Iterator[Filled]:
+    for row in rows.itertuples():
+        shares = {end: number(100 * getattr(row, end)) for end in ("found", "low", "high")}
+        yield Filled(
+            "{words:g} words: {found} ({low} to {high}; {authors} authors)",
+            words=row.words,
+            authors=row.authors,
+            **shares,
+        )

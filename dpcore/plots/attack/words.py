@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from dpcore.outwards import Shown, at_least, at_most, ordinary, without_noise
+from dpcore.written import as_numeral
 
 _MOST = 1e6  # a count above it tells readers nothing
 MANY = "over a million"
 _ALMOST = "almost certain"
 
 
+@as_numeral
 def chance_text(probability: float, *, certain: bool = False) -> str:
     """Format a probability as a count: "31 in 100", "1 in 25,000", "99.6 in 100".
 
@@ -36,6 +38,7 @@ def chance_text(probability: float, *, certain: bool = False) -> str:
     return f"{100 * probability:.{_places(rest)}f} in 100"
 
 
+@as_numeral
 def chance_at_most(probability: float, *, certain: bool = True) -> str:
     """Format an upper bound on a probability as a count that is no less: "32 in 100" for 0.313.
 
@@ -64,6 +67,7 @@ def _places(rest: float) -> int:
     return max(1, math.ceil(-math.log10(100 * rest) - 1e-9))
 
 
+@as_numeral
 def share_text(probability: float, of: str = "", *, certain: bool = False) -> str:
     """Format a probability as a share of cases: "31 in 100 cases", "nearly all cases".
 
@@ -75,6 +79,7 @@ def share_text(probability: float, of: str = "", *, certain: bool = False) -> st
     return _of(chance_text(probability, certain=certain), of)
 
 
+@as_numeral
 def share_at_most(probability: float, of: str = "", *, certain: bool = True) -> str:
     """Format `chance_at_most` as a share of cases."""
     return _of(chance_at_most(probability, certain=certain), of)
@@ -84,6 +89,7 @@ def _of(much: str, of: str) -> str:
     return f"{'nearly all' if much == _ALMOST else much} {of}".rstrip()
 
 
+@as_numeral
 def times_text(log_factor: float) -> str:
     """Describe the change of a word's probability: "3.2 times more likely", "as likely as before".
 
@@ -98,6 +104,7 @@ def times_text(log_factor: float) -> str:
     return f"{much} times {'more' if log_factor > 0 else 'less'} likely"
 
 
+@as_numeral
 def count_text(logarithm: float, shown: Shown = ordinary) -> str:
     """Format e^logarithm with three digits: "6.12", "8,610", "over a million".
 
@@ -116,6 +123,7 @@ def _counted(number: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
+@as_numeral
 def limit_text(logarithm: float) -> str:
     """Format the factor e^logarithm that a guarantee allows, rounded up: "at most 7.4".
 

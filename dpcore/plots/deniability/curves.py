@@ -26,6 +26,7 @@ from dpcore.plots.style import (
 )
 from dpcore.plots.traces import End, Frame, curve, draw_figure, end_labels, mark
 from dpcore.plots.traces import band as edges
+from dpcore.written import Filled, listed
 
 COLUMNS = (
     "mechanism", "epsilon", "mean", "standard_error", "mean_low", "mean_high",
@@ -46,7 +47,6 @@ TITLES = {"nw": "Nw: chance that a word stays", "sw": "Sw: different outputs"}
 _ROLES = {"word": "solid", "other": "dot"}
 _MARGIN = 0.03  # beyond both ends of a y axis
 _READ = ("mean", "mean_low", "mean_high", "q05", "q95", "worst", "worst_word", "method")
-_WHAT = {"nw": "Nw, the chance that a word stays", "sw": "Sw, the different outputs of a word"}
 
 
 def curves_frame(table: pd.DataFrame, quantity: str, logarithm: bool) -> Frame:
@@ -221,62 +221,112 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     """Return the text alternative of the curves: their ends and the ε at which they halve."""
     runs = float(table["runs"].max())
     half = 0.5 if quantity == "nw" else runs / 2
-    sentences = []
+    sentences: list[str] = []
     for key, rows in table.groupby("mechanism", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
-        text = (
-            f"{short_name(str(key))}: mean {number(first['mean'])} at "
-            f"ε = {number(first['epsilon'])}, {number(last['mean'])} at {number(last['epsilon'])}"
-        )
+        known = {
+            "name": short_name(str(key)),
+            "first": number(first["mean"]),
+            "low": number(first["epsilon"]),
+            "last": number(last["mean"]),
+            "high": number(last["epsilon"]),
+        }
         # Nw rises with ε and Sw falls: keep the part behind the crossing.
         beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
-        if len(beyond) and len(beyond) < len(rows):
-            sign = "at least" if quantity == "nw" else "less than"
-            text += f", first {sign} {half:g} at {number(beyond['epsilon'].iloc[0])}"
-        sentences.append(text + ".")
-    return f"{_WHAT[quantity]}{in_runs(quantity, runs)}, as curves over ε. " + " ".join(sentences)
+        if not 0 < len(beyond) < len(rows):
+            sentence = Filled("{name}: mean {first} at ε = {low}, {last} at {high}.", **known)
+        elif quantity == "nw":
+            sentence = Filled(
+                "{name}: mean {first} at ε = {low}, {last} at {high}, first at least {half:g} at "
+                "{there}.",
+                half=half,
+                there=number(beyond["epsilon"].iloc[0]),
+                **known,
+            )
+        else:
+            sentence = Filled(
+                "{name}: mean {first} at ε = {low}, {last} at {high}, first less than {half:g} at "
+                "{there}.",
+                half=half,
+                there=number(beyond["epsilon"].iloc[0]),
+                **known,
+            )
+        sentences.append(sentence)
+    start = Filled("{what}, as curves over ε.", what=_what(quantity, runs))
+    return listed((start, *sentences), " ")
+
+
+def _what(quantity: str, runs: float) -> str:
+    if quantity == "nw":
+        return Filled("Nw, the chance that a word stays")
+    return Filled("Sw, the different outputs of a word in {runs:,.0f} runs", runs=runs)
 
 
 def curves_caption(table: pd.DataFrame, quantity: str, label: str, epsilon: float) -> Caption:
     """Describe the curves at the chosen ε, from their own numbers; `label` is that ε in words."""
     runs = float(table["runs"].max())
-    what = _WHAT[quantity] + in_runs(quantity, runs)
+    start = Filled("{what}, at {label}.", what=_what(quantity, runs), label=label)
     sentences: list[str] = []
     means: dict[str, float] = {}
     for key, row in rows_at(table, epsilon, _READ).items():
         name = short_name(key)
         if row is None:
-            sentences.append(f"{name} is not defined there.")
+            sentences.append(Filled("{name} is not defined there.", name=name))
             continue
         ends = row["mean_low"], row["mean_high"]
         means[name] = float(row["mean"])
         # The interval of a chance near 0 or 1 is lopsided; that of a mean Sw is symmetric.
         if row["method"] == "exact":
-            mean = f"{number(row['mean'])} (exact)"
+            mean = Filled("{mean} (exact)", mean=number(row["mean"]))
         elif quantity == "nw":
-            mean = f"{probability_text(row['mean'], *ends)}, interval of 95 %"
+            mean = Filled("{mean}, interval of 95 %", mean=probability_text(row["mean"], *ends))
         else:
-            mean = (
-                f"{number(row['mean'])} (± {number((ends[1] - ends[0]) / 2)}, two standard errors)"
+            mean = Filled(
+                "{mean} (± {error}, two standard errors)",
+                mean=number(row["mean"]),
+                error=number((ends[1] - ends[0]) / 2),
             )
         sentences.append(
-            f"{name}: mean {mean}, 5–95 % of the words {number(row['q05'])} to "
-            f"{number(row['q95'])}, worst {number(row['worst'])} “{row['worst_word']}”."
+            Filled(
+                "{name}: mean {mean}, 5–95 % of the words {low} to {high}, worst {worst} “{word}”.",
+                name=name,
+                mean=mean,
+                low=number(row["q05"]),
+                high=number(row["q95"]),
+                worst=number(row["worst"]),
+                word=row["worst_word"],
+            )
         )
-    how = f"{what}, at {label}. " + " ".join(sentences)
-    return Caption(_finding(means, quantity, label), how)
+    return Caption(_finding(means, quantity, label), listed((start, *sentences), " "))
 
 
 def _finding(means: dict[str, float], quantity: str, label: str) -> str:
     """Name the mechanisms that hide the words best and worst at one ε."""
     if not means:
-        return f"None of these mechanisms is defined at {label}."
+        return Filled("None of these mechanisms is defined at {label}.", label=label)
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    known = {
+        "label": label,
+        "low": low,
+        "least": number(means[low]),
+        "high": high,
+        "most": number(means[high]),
+    }
+    if quantity == "nw" and low == high:
+        return Filled(
+            "At {label}, a word stays with a mean chance of {least} under {low}.", **known
+        )
     if quantity == "nw":
-        first = f"At {label}, a word stays with a mean chance of {number(means[low])} under {low}"
-        return f"{first}." if low == high else f"{first}, of {number(means[high])} under {high}."
-    first = f"At {label}, {high} makes {number(means[high])} different words of one on average"
-    return f"{first}." if low == high else f"{first}, {low} {number(means[low])}."
+        return Filled(
+            "At {label}, a word stays with a mean chance of {least} under {low}, of {most} under "
+            "{high}.",
+            **known,
+        )
+    if low == high:
+        return Filled("At {label}, {high} makes {most} different words of one on average.", **known)
+    return Filled(
+        "At {label}, {high} makes {most} different words of one on average, {low} {least}.", **known
+    )
 
 
 def in_runs(quantity: str, runs: float) -> str:

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from dpcore.plots.deniability.curves import in_runs
 from dpcore.plots.style import LEGEND, Caption, axis, number, short_name, style_of, whole_ticks
 from dpcore.plots.traces import Frame, curve, draw_figure, mark
+from dpcore.written import Filled, Named, as_numeral, listed
 
 COLUMNS = ("mechanism", "epsilon", "nw", "sw", "effective")
 """One row for each mechanism and ε, ε ascending: mean Nw, mean Sw, median effective number of the
@@ -84,15 +85,22 @@ def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int
 
 def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
     """Return the text alternative of the curves."""
-    sentences = []
+    sentences: list[str] = []
     for key, rows in table.groupby("mechanism", sort=False):
         low, high = rows.iloc[rows["nw"].argmin()], rows.iloc[rows["nw"].argmax()]
         sentences.append(
-            f"{short_name(str(key))}: {_count(low[quantity])} at Nw = {number(low['nw'])}, "
-            f"{_count(high[quantity])} at Nw = {number(high['nw'])}."
+            Filled(
+                "{name}: {first} at Nw = {low}, {last} at Nw = {high}.",
+                name=short_name(str(key)),
+                first=_count(low[quantity]),
+                low=number(low["nw"]),
+                last=_count(high[quantity]),
+                high=number(high["nw"]),
+            )
         )
     title = _TITLES[quantity] + in_runs(quantity, runs)
-    return f"The {title}, as curves over the mean Nw. " + " ".join(sentences)
+    start = Filled("The {title}, as curves over the mean Nw.", title=Named(title))
+    return listed((start, *sentences), " ")
 
 
 def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
@@ -102,25 +110,45 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
     for key, rows in read.groupby("mechanism", sort=False):
         name = short_name(str(key))
         if rows["epsilon"].isna().all():
-            sentences.append(f"{name} has it at no measured ε.")
+            sentences.append(Filled("{name} has it at no measured ε.", name=name))
             continue
         each = [
-            f"{_count(row[quantity])} at ε = {number(row['epsilon'])}"
+            Filled(
+                "{value} at ε = {epsilon}",
+                value=_count(row[quantity]),
+                epsilon=number(row["epsilon"]),
+            )
             for row in rows.to_dict("records")
         ]
         there[name] = float(rows[quantity].max())
-        more = " (its Nw is not monotone)" if len(each) > 1 else ""
-        sentences.append(f"{name}: {'; '.join(each)}{more}.")
-    what = _TITLES[quantity].split(":")[0]
-    how = f"The {what} where the mean Nw is {number(nw)}. " + " ".join(sentences)
+        places = listed(each, "; ")
+        if len(each) > 1:
+            sentence = Filled(
+                "{name}: {places} (its Nw is not monotone).", name=name, places=places
+            )
+        else:
+            sentence = Filled("{name}: {places}.", name=name, places=places)
+        sentences.append(sentence)
+    what = Named(_TITLES[quantity].split(":")[0])
+    start = Filled("The {what} where the mean Nw is {nw}.", what=what, nw=number(nw))
+    how = listed((start, *sentences), " ")
     if not there:
-        return Caption(f"No mechanism here has a mean Nw of {number(nw)}.", how)
+        return Caption(Filled("No mechanism here has a mean Nw of {nw}.", nw=number(nw)), how)
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    finding = f"Where words stay with a chance of {number(nw)}, the {what} is {_count(there[most])}"
-    finding += f" under {most}"
-    if most != least:
-        finding += f", {_count(there[least])} under {least}"
-    return Caption(f"{finding}.", how)
+    known = {"nw": number(nw), "what": what, "value": _count(there[most]), "most": most}
+    if most == least:
+        finding = Filled(
+            "Where words stay with a chance of {nw}, the {what} is {value} under {most}.", **known
+        )
+    else:
+        finding = Filled(
+            "Where words stay with a chance of {nw}, the {what} is {value} under {most}, {lesser} "
+            "under {least}.",
+            lesser=_count(there[least]),
+            least=least,
+            **known,
+        )
+    return Caption(finding, how)
 
 
 def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
@@ -132,5 +160,6 @@ def _most(table: pd.DataFrame, quantity: str, runs: int) -> float:
     return max(10.0, float(finite.max()) if finite.size else 0.0)
 
 
+@as_numeral
 def _count(value: float) -> str:
     return "beyond counting" if math.isinf(value) else f"{number(value)}"

@@ -42,6 +42,7 @@ from dpcore.plots.traces import (
     upright,
     whiskers,
 )
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = (
     "curve", "mechanism", "method", "epsilon", "mean", "standard_error", "standard_deviation",
@@ -200,52 +201,90 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
     """Describe the curves, from the numbers that they are drawn from."""
 
     def mean_at(row: pd.Series) -> str:
-        epsilon = row["epsilon"]
-        place = f"ln ε = {number(math.log(epsilon))}" if logarithm else f"ε = {number(epsilon)}"
-        return f"{number(row['mean'])} at {place}"
+        mean, epsilon = number(row["mean"]), row["epsilon"]
+        if logarithm:
+            return Filled("{mean} at ln ε = {place}", mean=mean, place=number(math.log(epsilon)))
+        return Filled("{mean} at ε = {place}", mean=mean, place=number(epsilon))
 
-    sentences = [f"Mean {quantity.capitalize()} ± standard deviation over words (band)."]
-    ends: dict[str, tuple[pd.Series, pd.Series]] = {}
-    for name, rows in table.groupby("curve", sort=False):
+    title = quantity.capitalize()
+    sentences = [Filled("Mean {quantity} ± standard deviation over words (band).", quantity=title)]
+    ends: dict[str, tuple[str, str]] = {}
+    change: dict[str, float] = {}
+    for key, rows in table.groupby("curve", sort=False):
         # The sentence on a curve is about its line; marks of other layers get their own.
         best = rows[rows["layer"] == "line"]
-        first, last = best.iloc[0], best.iloc[-1]
-        ends[str(name)] = first, last
-        words = f"{best['words'].max():,.0f}"
+        name, first, last = str(key), best.iloc[0], best.iloc[-1]
+        ends[name] = mean_at(first), mean_at(last)
+        change[name] = abs(last["mean"] - first["mean"])
         sentences.append(
-            f"{name}: {mean_at(first)} to {mean_at(last)} ({words} words, {first['method']})."
+            Filled(
+                "{name}: {first} to {last} ({words:,.0f} words, {method}).",
+                name=Named(name),
+                first=ends[name][0],
+                last=ends[name][1],
+                words=best["words"].max(),
+                method=Named(first["method"]),
+            )
         )
-        for layer, marks in (("protocol", "protocol, open marks"), ("paper", "the paper, dotted")):
+        for layer, marks in (
+            ("protocol", Filled("protocol, open marks")),
+            ("paper", Filled("the paper, dotted")),
+        ):
             part = rows[rows["layer"] == layer]
             if len(part):
-                span = f"{mean_at(part.iloc[0])} to {mean_at(part.iloc[-1])}"
-                sentences.append(f"{name}, {marks}: {span}.")
-    most = max(ends, key=lambda name: abs(ends[name][1]["mean"] - ends[name][0]["mean"]))
-    finding = (
-        f"Mean {quantity.capitalize()} of {most} goes from {mean_at(ends[most][0])} to "
-        f"{mean_at(ends[most][1])}."
+                sentences.append(
+                    Filled(
+                        "{name}, {marks}: {first} to {last}.",
+                        name=Named(name),
+                        marks=marks,
+                        first=mean_at(part.iloc[0]),
+                        last=mean_at(part.iloc[-1]),
+                    )
+                )
+    most = max(change, key=change.__getitem__)
+    finding = Filled(
+        "Mean {quantity} of {name} goes from {first} to {last}.",
+        quantity=title,
+        name=Named(most),
+        first=ends[most][0],
+        last=ends[most][1],
     )
-    return Caption(finding, " ".join(sentences))
+    return Caption(finding, listed(sentences, " "))
 
 
 def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
     """Give Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
-    sentences = ["Different outputs (Sw, log axis) against the chance that a word stays (Nw)."]
+    sentences = [
+        Filled("Different outputs (Sw, log axis) against the chance that a word stays (Nw).")
+    ]
     there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[(rows["nw"] - level).abs().argmin()]
         sentences.append(
-            f"{name}: Sw {number(row['sw'])} where Nw is {number(row['nw'])} "
-            f"(ε = {number(row['epsilon'])})."
+            Filled(
+                "{name}: Sw {sw} where Nw is {nw} (ε = {epsilon}).",
+                name=Named(str(name)),
+                sw=number(row["sw"]),
+                nw=number(row["nw"]),
+                epsilon=number(row["epsilon"]),
+            )
         )
         there[str(name)] = float(row["sw"])
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    finding = (
-        f"Where Nw is nearest to {level:g}, {most} makes {number(there[most])} different outputs"
-    )
-    if most != least:
-        finding += f", {least} {number(there[least])}"
-    return Caption(f"{finding}.", " ".join(sentences))
+    known = {"level": level, "most": Named(most), "count": number(there[most])}
+    if most == least:
+        finding = Filled(
+            "Where Nw is nearest to {level:g}, {most} makes {count} different outputs.", **known
+        )
+    else:
+        finding = Filled(
+            "Where Nw is nearest to {level:g}, {most} makes {count} different outputs, {least} "
+            "{fewer}.",
+            least=Named(least),
+            fewer=number(there[least]),
+            **known,
+        )
+    return Caption(finding, listed(sentences, " "))
 
 
 # Appendix C of Xu et al. 2021: the formula against the truth, for a dense and a sparse word.
@@ -328,23 +367,41 @@ def appendix_figure(
 
 def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption:
     """Compare formula and truth at the chosen ε and at its worst; `label` is that ε in words."""
-    sentences = [f"Chance that a word stays, formula (dash) against truth (solid), at {label}."]
-    worst_gap, finding = -1.0, ""
+    sentences = [
+        Filled(
+            "Chance that a word stays, formula (dash) against truth (solid), at {label}.",
+            label=label,
+        )
+    ]
+    worst_gap, finding = -1.0, Filled("")
     for word, rows in table.groupby("word", sort=False):
         row = rows[rows["epsilon"] == epsilon].iloc[0]
         worst = rows.iloc[(rows["formula"] - rows["truth"]).abs().argmax()]
-        truth = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
-        truth += " (exact)" if row["method"] == "exact" else ", interval of 95 %"
-        sentences.append(
-            f"“{word}” (δ = {number(row['nearest'])}): formula {number(row['formula'])}, truth "
-            f"{truth}, proved at least {number(row['low'], at_least)}; largest gap "
-            f"{number(abs(worst['formula'] - worst['truth']))}, at ε = {number(worst['epsilon'])}."
-        )
         gap = abs(float(worst["formula"] - worst["truth"]))
+        chance = probability_text(float(row["truth"]), float(row["nw_low"]), float(row["nw_high"]))
+        if row["method"] == "exact":
+            truth = Filled("{mean} (exact)", mean=chance)
+        else:
+            truth = Filled("{mean}, interval of 95 %", mean=chance)
+        known = {"word": word, "gap": number(gap), "epsilon": number(worst["epsilon"])}
+        sentences.append(
+            Filled(
+                "“{word}” (δ = {nearest}): formula {formula}, truth {truth}, proved at least "
+                "{low}; largest gap {gap}, at ε = {epsilon}.",
+                nearest=number(row["nearest"]),
+                formula=number(row["formula"]),
+                truth=truth,
+                low=number(row["low"], at_least),
+                **known,
+            )
+        )
         if gap > worst_gap:
             worst_gap = gap
-            finding = (
-                f"The formula is off by up to {number(gap)}: at ε = {number(worst['epsilon'])} it "
-                f"gives “{word}” {number(worst['formula'])}, the truth is {number(worst['truth'])}."
+            finding = Filled(
+                "The formula is off by up to {gap}: at ε = {epsilon} it gives “{word}” {formula}, "
+                "the truth is {truth}.",
+                formula=number(worst["formula"]),
+                truth=number(worst["truth"]),
+                **known,
             )
-    return Caption(finding, " ".join(sentences))
+    return Caption(finding, listed(sentences, " "))

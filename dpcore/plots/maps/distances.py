@@ -16,6 +16,7 @@ from dpcore.arrays import FloatArray
 from dpcore.plots.maps.panes import COLOURS
 from dpcore.plots.style import Caption, axis, note, number, plain
 from dpcore.plots.traces import Frame, draw_figure, laid, placed
+from dpcore.written import Filled, Named, listed
 
 DISTANCE_COLUMNS = ("source", "word", "neighbour", "distance")
 """One row for each neighbour of a or b; `distance` in the unit of the vectors."""
@@ -54,7 +55,11 @@ class Strip:
         """Text alternative that does not change while the sliders move."""
         if not self.titles:
             return self.text
-        return f"{self.text} Below: one row each for the noise of {', '.join(self.titles)}."
+        return Filled(
+            "{text} Below: one row each for the noise of {titles}.",
+            text=self.text,
+            titles=listed(map(Named, self.titles)),
+        )
 
 
 def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip:
@@ -87,8 +92,15 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         )
         rows.append(f"“{part['word'].iloc[0]}”")
         sentences.append(
-            f"{rows[-1]}: the nearest word is “{names[int(near.argmin())]}” at {near.min():.2f}, "
-            f"the farthest of {len(part)} at {near.max():.2f}."
+            Filled(
+                "“{word}”: the nearest word is “{nearest}” at {low:.2f}, the farthest of {count} "
+                "at {high:.2f}.",
+                word=part["word"].iloc[0],
+                nearest=names[int(near.argmin())],
+                low=near.min(),
+                count=len(part),
+                high=near.max(),
+            )
         )
     words = len(rows)
     rows += titles
@@ -112,7 +124,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
         **frame.layout,
     )
     median = float(distances["distance"].median())
-    return Strip(figure, frame, tuple(titles), words, median, " ".join(sentences))
+    return Strip(figure, frame, tuple(titles), words, median, listed(sentences, " "))
 
 
 def _ticks(low: float, high: float) -> dict[str, object]:
@@ -186,25 +198,39 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption
         noise: as for `noise_mark`; None if no mechanism adds noise to vectors.
     """
     if noise is None:
-        finding = "The ticks are true distances; no mechanism here adds noise to compare them with."
-        how = f"{strip.text} There is no noise on these vectors, whose length could be compared."
-        return Caption(finding, how)
+        finding = Filled(
+            "The ticks are true distances; no mechanism here adds noise to compare them with."
+        )
+        none = Filled("There is no noise on these vectors, whose length could be compared.")
+        return Caption(finding, listed((strip.text, none), " "))
     columns = (noise[name].tolist() for name in ("title", "low", "median", "high"))
     lengths = [
-        f"{title}: the noise is {number(median)} long in the median (90 % of the "
-        f"draws: {number(low)} to {number(high)}), "
-        f"{number(median / strip.median)} times the median of these distances."
+        Filled(
+            "{title}: the noise is {median} long in the median (90 % of the draws: {low} to "
+            "{high}), {times} times the median of these distances.",
+            title=Named(title),
+            median=number(median),
+            low=number(low),
+            high=number(high),
+            times=number(median / strip.median),
+        )
         for title, low, median, high in zip(*columns, strict=True)
     ]
     ratios = (noise["median"] / strip.median).tolist()
     titles = noise["title"].tolist()
     longest, shortest = (ratios.index(end(ratios)) for end in (max, min))
-    finding = (
-        f"The noise of {titles[longest]} is {number(ratios[longest])} times a typical distance"
-    )
-    if longest != shortest:
-        finding += f", that of {titles[shortest]} {number(ratios[shortest])} times"
-    return Caption(f"{finding}.", " ".join([strip.text, *lengths]))
+    known = {"longest": Named(titles[longest]), "most": number(ratios[longest])}
+    if longest == shortest:
+        finding = Filled("The noise of {longest} is {most} times a typical distance.", **known)
+    else:
+        finding = Filled(
+            "The noise of {longest} is {most} times a typical distance, that of {shortest} {least} "
+            "times.",
+            shortest=Named(titles[shortest]),
+            least=number(ratios[shortest]),
+            **known,
+        )
+    return Caption(finding, listed((strip.text, *lengths), " "))
 
 
 # The neighbours of a word at their true distances, at angles that are arranged for reading.

@@ -15,6 +15,7 @@ from dpcore.plots.style import (
     Caption,
     percent,
 )
+from dpcore.written import Filled, Numeral, as_numeral, listed
 
 POINT_COLUMNS = ("word", "x", "y", "role", "kept")
 """One row for each point; `role` is background, near_a, near_b, centre_a or centre_b."""
@@ -52,34 +53,65 @@ def map_caption(
         drawn: the columns `MASS_COLUMNS`, as in the figure: how much of the mass it draws.
     """
     name = {"umap": "UMAP", "densmap": "densMAP", "pca": "PCA"}.get(projection, projection)
-    sentences = [
-        f"{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map keeps "
-        f"{kept:{'.0%' if kept >= 0.02 else '.1%'}} among the {k} nearest."
+    share = Numeral(f"{kept:{'.0%' if kept >= 0.02 else '.1%'}}")
+    sentences: list[str] = [
+        Filled(
+            "{name} of {words:,} of {of:,} words: of the {k} nearest words of a word, this map "
+            "keeps {share} among the {k} nearest.",
+            name=name,
+            words=words,
+            of=of,
+            k=k,
+            share=share,
+        )
     ]
     if not math.isnan(density):
         sentences.append(
-            f"Crowded places stay crowded with a rank correlation of {density:.2f} "
-            "(1: all, 0: nothing of it)."
+            Filled(
+                "Crowded places stay crowded with a rank correlation of {density:.2f} (1: all, 0: "
+                "nothing of it).",
+                density=density,
+            )
         )
     if masses is not None and len(masses):
-        shares = ", ".join(
-            f"{percent(share)} of the outputs of “{word}”"
+        shares = listed(
+            Filled("{share} of the outputs of “{word}”", share=percent(share), word=word)
             for word, share in zip(masses["word"], masses["on_map"].tolist(), strict=True)
         )
-        sentences.append(f"{setting}: {shares} fall on words of this map.")
+        sentences.append(
+            Filled("{setting}: {shares} fall on words of this map.", setting=setting, shares=shares)
+        )
     if drawn is not None:
         sources, mass = drawn["source"].to_numpy(), drawn["mass"].to_numpy()
         shown = [percent(mass[sources == name].sum()) for name in sorted(set(sources.tolist()))]
-        sentences.append(
-            f"The {len(drawn):,} output words that are drawn hold {' and '.join(shown)}."
-            if shown
-            else "No output is likely enough to be drawn: the mass is spread over too many words."
-        )
-    finding = (
-        f"Of the {k} nearest words, this {name} map keeps {kept:{'.0%' if kept >= 0.02 else '.1%'}}"
-        ": gaps on it are not distances."
+        if shown:
+            sentences.append(
+                Filled(
+                    "The {words:,} output words that are drawn hold {shares}.",
+                    words=len(drawn),
+                    shares=both(shown),
+                )
+            )
+        else:
+            sentences.append(
+                Filled(
+                    "No output is likely enough to be drawn: the mass is spread over too many "
+                    "words."
+                )
+            )
+    finding = Filled(
+        "Of the {k} nearest words, this {name} map keeps {share}: gaps on it are not distances.",
+        k=k,
+        name=name,
+        share=share,
     )
-    return Caption(finding, " ".join(sentences))
+    return Caption(finding, listed(sentences, " "))
+
+
+def both(parts: Sequence[str]) -> str:
+    """Join one text or two."""
+    first, *others = parts
+    return Filled("{first} and {second}", first=first, second=others[0]) if others else first
 
 
 # Captions of two panes, one for each word: recomputed at every ε of the slider.
@@ -136,32 +168,62 @@ def pane_caption(names: Sequence[str], guesses: Sequence[Guess], setting: str) -
         setting: mechanism and ε in words: "tem, ε = 3".
     """
     if all(guess.low > 1.0 - _NEVER for guess in guesses):
-        return f"{setting}: both words stay in practically every draw: neither is hidden."
-    quoted = [f"“{shortened(name)}”" for name in names]
+        return Filled(
+            "{setting}: both words stay in practically every draw: neither is hidden.",
+            setting=setting,
+        )
+    short = [shortened(name) for name in names]
     often = [_often(guess) for guess in guesses]
     standing = standings(guesses)
     if ALONE in standing:
         alone = standing.index(ALONE)
-        other = often[1 - alone]
-        if often[alone].endswith(" of 100"):
-            other = other.removesuffix(" of 100")
-        return (
-            f"{setting}: {quoted[alone]} stands alone, guessed in {often[alone]} outputs; "
-            f"{quoted[1 - alone]}, in a crowd, in {other}."
+        other: str = often[1 - alone]
+        if often[alone].endswith(_OF):
+            other = Numeral(other.removesuffix(_OF))
+        return Filled(
+            "{setting}: “{alone}” stands alone, guessed in {often} outputs; “{other}”, in a crowd, "
+            "in {seldom}.",
+            setting=setting,
+            alone=short[alone],
+            often=often[alone],
+            other=short[1 - alone],
+            seldom=other,
         )
-    shares = " and ".join(dict.fromkeys(often))
-    if all(each.endswith(" of 100") for each in often):
-        shares = shares.replace(" of 100", "", shares.count(" of 100") - 1)
-    words, outputs = " and ".join(quoted), f"in {shares} outputs"
+    *others, last = dict.fromkeys(often)
+    if all(each.endswith(_OF) for each in often):
+        others = [Numeral(each.removesuffix(_OF)) for each in others]
+    known = {
+        "setting": setting,
+        "first": short[0],
+        "second": short[1],
+        "shares": both([*others, last]),
+    }
     if UNKNOWN in standing:
-        return f"{setting}: {words} are guessed {outputs}: the estimates do not tell them apart."
-    near = " and ".join(f"{100 * guess.near:.0f}" for guess in guesses)
-    both = f"{setting}: {words} are guessed nearly alike, {outputs}"
-    why = f"{both}; near words take {near}."
+        return Filled(
+            "{setting}: “{first}” and “{second}” are guessed in {shares} outputs: the estimates do "
+            "not tell them apart.",
+            **known,
+        )
+    why = Filled(
+        "{setting}: “{first}” and “{second}” are guessed nearly alike, in {shares} outputs; near "
+        "words take {near:.0f} and {other_near:.0f}.",
+        near=100 * guesses[0].near,
+        other_near=100 * guesses[1].near,
+        **known,
+    )
     # With a long reading of ε, the reason would make the finding too long.
-    return why if len(why.split()) <= _WORDS else f"{both}."
+    if len(why.split()) <= _WORDS:
+        return why
+    return Filled(
+        "{setting}: “{first}” and “{second}” are guessed nearly alike, in {shares} outputs.",
+        **known,
+    )
 
 
+_OF = " of 100"
+
+
+@as_numeral
 def _often(guess: Guess) -> str:
     """Format a share of the outputs: "30 of 100", "practically no", "at most 1 of 90"."""
     if guess.value < _SEEN * guess.high:  # of too few observations for a number

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.style import BLUE, GREY, VERMILION, Caption, axis, number
 from dpcore.plots.traces import draw_figure
+from dpcore.written import Filled
 
 COLUMNS = ("class", "score", "low", "high")
 """One row for each class: its score under the draws, and bounds on its expected score."""
@@ -59,21 +60,32 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
     others = table[table["class"] != first["class"]]
     second = others.iloc[others["high"].argmax()]
     decided = first["low"] > second["high"]
-    apart = (
-        "The bounds are apart: a prediction is made."
-        if decided
-        else "The bounds overlap: it abstains."
-    )
-    least, most = number(first["low"], at_least), number(second["high"], at_most)
-    finding = (
-        f"Class {first['class']} gets at least {least}, class {second['class']} at most {most}: "
-    )
-    finding += (
-        f"it is read as {first['class']}; its label is {label}." if decided else "it abstains."
-    )
-    how = (
-        f"Class {first['class']} is at least {least}, and no other above "
-        f"{most} (class {second['class']}); all bounds hold together but with "
-        f"probability at most {error:g}. {apart} The true class (hatched) is {label}."
+    known = {
+        "first": first["class"],
+        "second": second["class"],
+        "least": number(first["low"], at_least),
+        "most": number(second["high"], at_most),
+        "label": label,
+    }
+    if decided:
+        finding = Filled(
+            "Class {first} gets at least {least}, class {second} at most {most}: it is read as "
+            "{first}; its label is {label}.",
+            **known,
+        )
+        apart = Filled("The bounds are apart: a prediction is made.")
+    else:
+        finding = Filled(
+            "Class {first} gets at least {least}, class {second} at most {most}: it abstains.",
+            **known,
+        )
+        apart = Filled("The bounds overlap: it abstains.")
+    how = Filled(
+        "Class {first} is at least {least}, and no other above {most} (class {second}); all bounds "
+        "hold together but with probability at most {error:g}. {apart} The true class (hatched) is "
+        "{label}.",
+        error=error,
+        apart=apart,
+        **known,
     )
     return Caption(finding, how)

@@ -27,6 +27,7 @@ from dpcore.plots.style import (
 )
 from dpcore.plots.traces import curve, draw_figure, outline
 from dpcore.plots.utility.curves import log_ticks
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("curve", "x", "mean", "low", "high")
 """One row for each point, x ascending in each curve; `low` and `high` may be missing: no band. With
@@ -120,28 +121,39 @@ def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]
 
 def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
     """Give the ends of every curve; `what` is drawn, and `unit` names x, as in "ε"."""
-    lines = [f"{what}."]
-    most: tuple[str, pd.Series, pd.Series] | None = None
+    lines = [Filled("{what}.", what=what)]
+    most: tuple[float, dict[str, str]] | None = None
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name]
         first, last = rows.iloc[0], rows.iloc[-1]
-        ends = f"{name}: {number(first['mean'])} at {unit} = {number(first['x'])}"
+        known = {
+            "name": Named(name),
+            "unit": Named(unit),
+            "first": number(first["mean"]),
+            "start": number(first["x"]),
+            "last": number(last["mean"]),
+            "end": number(last["x"]),
+        }
         if len(rows) > 1:
-            ends += f", {number(last['mean'])} at {unit} = {number(last['x'])}"
-        lines.append(ends)
-        if most is None or abs(last["mean"] - first["mean"]) > abs(
-            most[2]["mean"] - most[1]["mean"]
-        ):
-            most = name, first, last
+            line = Filled("{name}: {first} at {unit} = {start}, {last} at {unit} = {end}", **known)
+        else:
+            line = Filled("{name}: {first} at {unit} = {start}", **known)
+        lines.append(line)
+        change = abs(last["mean"] - first["mean"])
+        if most is None or change > most[0]:
+            most = change, known
     if most is None:
         return Caption(lines[0], lines[0])
-    name, first, last = most
-    change = "changes" if len(lines) == 2 else "changes most"
-    finding = (
-        f"“{name}” {change}: {number(first['mean'])} at {unit} = {number(first['x'])}, "
-        f"{number(last['mean'])} at {unit} = {number(last['x'])}."
-    )
-    return Caption(finding, "\n".join(lines))
+    if len(lines) == 2:
+        finding = Filled(
+            "“{name}” changes: {first} at {unit} = {start}, {last} at {unit} = {end}.", **most[1]
+        )
+    else:
+        finding = Filled(
+            "“{name}” changes most: {first} at {unit} = {start}, {last} at {unit} = {end}.",
+            **most[1],
+        )
+    return Caption(finding, listed(lines, "\n"))
 
 
 def printed_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
@@ -161,9 +173,14 @@ def printed_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
         ours = table[table["curve"] == name].set_index("x")["mean"]
         for x, value in table[table["curve"] == printed].set_index("x")["mean"].items():
             here = float(ours.loc[x])
-            finding = (
-                f"“{name}” is farthest from the paper at {unit} = {number(x)}: {percent(here)} "
-                f"here, {percent(value)} printed."
+            finding = Filled(
+                "“{name}” is farthest from the paper at {unit} = {place}: {here} here, {printed} "
+                "printed.",
+                name=Named(name),
+                unit=Named(unit),
+                place=number(x),
+                here=percent(here),
+                printed=percent(value),
             )
             apart.append((abs(here - value), finding))
     return Caption(max(apart)[1], how.how) if apart else how
@@ -171,14 +188,28 @@ def printed_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
 
 def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
     """Compare the curves at 0 and at `x`, where all have a point; `texts` is as in "9 texts"."""
-    lines = [f"Share of {texts} that stay right, at 0 and at {number(x)}."]
+    lines = [Filled("Share of {texts} that stay right, at 0 and at {x}.", texts=texts, x=number(x))]
     left: dict[str, float] = {}
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name].set_index("x")["mean"]
         left[str(name)] = float(rows.loc[x])
-        lines.append(f"{name}: {percent(rows.loc[0.0])}, {percent(rows.loc[x])}")
+        lines.append(
+            Filled(
+                "{name}: {first}, {last}",
+                name=Named(name),
+                first=percent(rows.loc[0.0]),
+                last=percent(rows.loc[x]),
+            )
+        )
     best, worst = max(left, key=left.__getitem__), min(left, key=left.__getitem__)
-    finding = f"At {number(x)} along the axis, “{best}” keeps {percent(left[best])} right"
+    known = {"x": number(x), "best": Named(best), "most": percent(left[best])}
     if left[best] > left[worst]:
-        finding += f", “{worst}” {percent(left[worst])}"
-    return Caption(f"{finding}.", "\n".join(lines))
+        finding = Filled(
+            "At {x} along the axis, “{best}” keeps {most} right, “{worst}” {least}.",
+            worst=Named(worst),
+            least=percent(left[worst]),
+            **known,
+        )
+    else:
+        finding = Filled("At {x} along the axis, “{best}” keeps {most} right.", **known)
+    return Caption(finding, listed(lines, "\n"))

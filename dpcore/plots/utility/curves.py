@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
 from dpcore.plots.traces import band, curve, draw_figure, line
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("curve", "mechanism", "epsilon", "mean", "low", "high", "trials")
 """One row for each curve and ε, ε ascending; `low` and `high` may be missing (one trial)."""
@@ -172,28 +173,56 @@ def utility_caption(
     table: pd.DataFrame, quantity: str, lines: Sequence[Line] = (), trials_of: str = "trials"
 ) -> Caption:
     """Describe the ends of every curve, the bands (over `trials_of`) and the baselines."""
-    sentences = [f"{EXPLAINED[quantity]} A smaller ε means more noise."]
-    ends: dict[str, tuple[pd.Series, pd.Series]] = {}
-    for name, rows in table.groupby("curve", sort=False):
-        first, last = rows.iloc[0], rows.iloc[-1]
-        ends[str(name)] = first, last
+    sentences: list[str] = [
+        Filled("{explained} A smaller ε means more noise.", explained=Filled(EXPLAINED[quantity]))
+    ]
+    changes: dict[str, float] = {}
+    ends: dict[str, dict[str, str]] = {}
+    for key, rows in table.groupby("curve", sort=False):
+        name, first, last = str(key), rows.iloc[0], rows.iloc[-1]
+        changes[name] = abs(last["mean"] - first["mean"])
+        ends[name] = {
+            "name": Named(name),
+            "first": number(first["mean"]),
+            "low": number(first["epsilon"]),
+            "last": number(last["mean"]),
+            "high": number(last["epsilon"]),
+        }
         sentences.append(
-            f"{name}: from {number(first['mean'])} at ε = {number(first['epsilon'])} "
-            f"to {number(last['mean'])} at ε = {number(last['epsilon'])}"
+            Filled("{name}: from {first} at ε = {low} to {last} at ε = {high}", **ends[name])
         )
-    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
+    sentences += values_of(lines)
     few, trials = int(table["trials"].min()), int(table["trials"].max())
-    over = str(trials) if few == trials else f"{few} to {trials}"
-    sentences.append(
-        f"Bands are 95 % intervals of the mean over {over} {trials_of}."
-        if trials > 1
-        else "One trial, so no bands."
-    )
-    most = max(ends, key=lambda name: abs(ends[name][1]["mean"] - ends[name][0]["mean"]))
-    first, last = ends[most]
-    finding = (
-        f"{most} changes {'most' if len(ends) > 1 else 'so'}: {number(first['mean'])} at "
-        f"ε = {number(first['epsilon'])}, {number(last['mean'])} at ε = {number(last['epsilon'])} "
-        f"({TITLES[quantity]})."
-    )
-    return Caption(finding, "\n".join(sentences))
+    known = {"few": few, "trials": trials, "of": Named(trials_of)}
+    if trials == 1:
+        sentences.append(Filled("One trial, so no bands."))
+    elif few == trials:
+        sentences.append(
+            Filled("Bands are 95 % intervals of the mean over {trials} {of}.", **known)
+        )
+    else:
+        sentences.append(
+            Filled("Bands are 95 % intervals of the mean over {few} to {trials} {of}.", **known)
+        )
+    most = ends[max(changes, key=changes.__getitem__)]
+    title = Filled(TITLES[quantity])
+    if len(ends) > 1:
+        finding = Filled(
+            "{name} changes most: {first} at ε = {low}, {last} at ε = {high} ({title}).",
+            title=title,
+            **most,
+        )
+    else:
+        finding = Filled(
+            "{name} changes so: {first} at ε = {low}, {last} at ε = {high} ({title}).",
+            title=title,
+            **most,
+        )
+    return Caption(finding, listed(sentences, "\n"))
+
+
+def values_of(lines: Sequence[Line]) -> list[Filled]:
+    """Return the value of each baseline."""
+    return [
+        Filled("{name}: {value}", name=Named(line.name), value=number(line.value)) for line in lines
+    ]

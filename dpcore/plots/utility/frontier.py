@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 
 from dpcore.plots.style import NAMED, Caption, axis, curve_style, number
 from dpcore.plots.traces import curve, draw_figure, line, whiskers
-from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks
+from dpcore.plots.utility.curves import EXPLAINED, TITLES, Line, across, log_ticks, values_of
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("curve", "mechanism", "epsilon", "private", "useful", "dominated")
 """One row for each curve and ε: two numbers, and `dominated`: True if another row is at least as
@@ -77,18 +78,30 @@ def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
     """Count the marks of each mechanism on the frontier; `private` and `useful` name the axes."""
     best = table[~table["dominated"]]
     groups = {str(curve): rows for curve, rows in table.groupby("curve", sort=False)}
-    counts = [
-        f"{curve} {int((~rows['dominated']).sum())} of {len(rows)}"
-        for curve, rows in groups.items()
-    ]
-    most = max(groups, key=lambda curve: int((~groups[curve]["dominated"]).sum()))
-    finding = (
-        f"{len(best)} of {len(table)} marks are beaten by no other, most of them of {most}: "
-        f"{int((~groups[most]['dominated']).sum())}."
+    counts = {curve: int((~rows["dominated"]).sum()) for curve, rows in groups.items()}
+    most = max(counts, key=counts.__getitem__)
+    known = {"best": len(best), "marks": len(table)}
+    finding = Filled(
+        "{best} of {marks} marks are beaten by no other, most of them of {most}: {count}.",
+        most=Named(most),
+        count=counts[most],
+        **known,
     )
-    how = (
-        f"Up ({useful}) and to the left ({private}) is better. {len(best)} of {len(table)} marks "
-        f"are beaten by no other; the rest are hollow. On the frontier: {', '.join(counts)}."
+    how = Filled(
+        "Up ({useful}) and to the left ({private}) is better. {best} of {marks} marks are beaten "
+        "by no other; the rest are hollow. On the frontier: {counts}.",
+        useful=Named(useful),
+        private=Named(private),
+        counts=listed(
+            Filled(
+                "{name} {count} of {marks}",
+                name=Named(curve),
+                count=count,
+                marks=len(groups[curve]),
+            )
+            for curve, count in counts.items()
+        ),
+        **known,
     )
     return Caption(finding, how)
 
@@ -156,26 +169,52 @@ def equal_caption(
     """Give the value of each mechanism where its privacy is nearest to the middle of the axis."""
     low, high = float(table["x"].min()), float(table["x"].max())
     middle = math.sqrt(low * high) if by == "loss" and low > 0 else 0.5 * (low + high)
-    sentences = [
-        f"{EXPLAINED[quantity]} Each mark is a mechanism at one ε; marks one above the other give "
-        f"away the same by this measure: {X_TITLES[by]}. Nearest to the middle of the axis:"
+    sentences: list[str] = [
+        Filled(
+            "{explained} Each mark is a mechanism at one ε; marks one above the other give away "
+            "the same by this measure: {measure}. Nearest to the middle of the axis:",
+            explained=Filled(EXPLAINED[quantity]),
+            measure=Filled(X_TITLES[by]),
+        )
     ]
     there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["x"] - middle).abs().argmin())]
         there[str(name)] = float(row["mean"])
         sentences.append(
-            f"{name}: {number(row['mean'])} at {number(row['x'])} (ε = {number(row['epsilon'])})"
+            Filled(
+                "{name}: {mean} at {x} (ε = {epsilon})",
+                name=Named(str(name)),
+                mean=number(row["mean"]),
+                x=number(row["x"]),
+                epsilon=number(row["epsilon"]),
+            )
         )
-    sentences += [f"{line.name}: {number(line.value)}" for line in lines]
+    sentences += values_of(lines)
     trials = int(table["trials"].max())
-    sentences.append(
-        f"Whiskers are 95 % intervals of the mean over {trials} trials."
-        if trials > 1
-        else "One trial, so no whiskers."
-    )
+    if trials > 1:
+        sentences.append(
+            Filled("Whiskers are 95 % intervals of the mean over {trials} trials.", trials=trials)
+        )
+    else:
+        sentences.append(Filled("One trial, so no whiskers."))
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    finding = f"About {number(middle)} along the axis, {most} has the most, {number(there[most])}"
-    if most != least:
-        finding += f", and {least} the least, {number(there[least])}"
-    return Caption(f"{finding} ({TITLES[quantity]}).", "\n".join(sentences))
+    known = {
+        "middle": number(middle),
+        "most": Named(most),
+        "value": number(there[most]),
+        "title": Filled(TITLES[quantity]),
+    }
+    if most == least:
+        finding = Filled(
+            "About {middle} along the axis, {most} has the most, {value} ({title}).", **known
+        )
+    else:
+        finding = Filled(
+            "About {middle} along the axis, {most} has the most, {value}, and {least} the least, "
+            "{lesser} ({title}).",
+            least=Named(least),
+            lesser=number(there[least]),
+            **known,
+        )
+    return Caption(finding, listed(sentences, "\n"))

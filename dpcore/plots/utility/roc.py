@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from dpcore.plots.style import GREY, NAMED, Caption, Style, axis, curve_style, number
 from dpcore.plots.traces import curve, draw_figure, line
 from dpcore.plots.utility.curves import interval_band
+from dpcore.written import Filled, Named, listed
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row for each curve and false-positive rate `at` > 0, ascending: mean true-positive rate over
@@ -69,18 +70,29 @@ def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
     caught: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
         row = rows.iloc[int((rows["at"] - rate).abs().argmin())]
-        shares.append(f"{name}: {number(100 * row['mean'])} %")
         caught[str(name)] = 100 * float(row["mean"])
+        share = number(100 * row["mean"])
+        shares.append(Filled("{name}: {share} %", name=Named(str(name)), share=share))
     most, least = max(caught, key=caught.__getitem__), min(caught, key=caught.__getitem__)
-    finding = (
-        f"With {number(100 * rate)} % false accusations, {number(caught[most])} % of the used "
-        f"texts are found ({most})"
+    known = {"rate": number(100 * rate), "most": Named(most), "share": number(caught[most])}
+    if most == least:
+        finding = Filled(
+            "With {rate} % false accusations, {share} % of the used texts are found ({most}); "
+            "guessing {rate} %.",
+            **known,
+        )
+    else:
+        finding = Filled(
+            "With {rate} % false accusations, {share} % of the used texts are found ({most}), "
+            "{lesser} % ({least}); guessing {rate} %.",
+            least=Named(least),
+            lesser=number(caught[least]),
+            **known,
+        )
+    how = Filled(
+        "When {rate} in 100 texts that were not used are wrongly called used, this share of those "
+        "that were used is found (guessing: {rate} %): {shares}.",
+        rate=number(100 * rate),
+        shares=listed(shares, "; "),
     )
-    if most != least:
-        finding += f", {number(caught[least])} % ({least})"
-    how = (
-        f"When {number(100 * rate)} in 100 texts that were not used are wrongly called used, this "
-        f"share of those that were used is found (guessing: {number(100 * rate)} %): "
-        f"{'; '.join(shares)}."
-    )
-    return Caption(f"{finding}; guessing {number(100 * rate)} %.", how)
+    return Caption(finding, how)

@@ -19,6 +19,7 @@ from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
 from dpcore.study.plan import CLEAN, PRIVATE
 from dpcore.study.tables import chosen
 from dpcore.study.utility_summary import baseline, roc_curves
+from dpcore.written import listed
 from pages.shared.figure import show_figure
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_one, pick
@@ -330,7 +331,7 @@ def membership_view(evidence: Evidence) -> None:
     outside = int(rows["count"].min())
     rates = dict.fromkeys(max(rate, 1 / outside) for rate in _RATES)
     captions = [roc_caption(table, rate) for rate in rates]
-    caption = Caption(captions[0].finding, "\n".join(caption.how for caption in captions))
+    caption = Caption(captions[0].finding, listed((caption.how for caption in captions), "\n"))
     show_figure(roc_figure(table), caption, table, f"{evidence.name}_roc")
     note(
         say(

@@ -18,6 +18,7 @@ from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark, Line
 from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title
 from dpcore.plots.style import Caption, number
+from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,17 +29,30 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
     first = next(iter(benchmark.accuracies), None)
     there = [line for line in board.there if first in line.left]
     if first is None or not there:
-        return Caption("No mechanism meets this level.", explained(board))
+        return Caption(Filled("No mechanism meets this level."), explained(board))
     best = there[0]
     behind = sum(line.places.get(first, (1,))[0] > 1 for line in there)
-    right = f"{100 * best.left[first].mean:.0f} of 100 texts"
-    if behind:
-        surely = f"{behind} of {len(there)} {'is' if behind == 1 else 'are'} surely behind"
-        finding = f"{best.label} has the largest accuracy: {right}, {_where(board)}; {surely}."
+    known = {"best": best.label, "right": 100 * best.left[first].mean, "where": _where(board)}
+    if not behind:
+        finding = Filled(
+            "No two mechanisms are told apart {where}; the largest accuracy, {right:.0f} of 100 "
+            "texts, is that of {best}.",
+            **known,
+        )
+    elif behind == 1:
+        finding = Filled(
+            "{best} has the largest accuracy: {right:.0f} of 100 texts, {where}; 1 of {there} is "
+            "surely behind.",
+            there=len(there),
+            **known,
+        )
     else:
-        finding = (
-            f"No two mechanisms are told apart {_where(board)}; the largest accuracy, {right}, is "
-            f"that of {best.label}."
+        finding = Filled(
+            "{best} has the largest accuracy: {right:.0f} of 100 texts, {where}; {behind} of "
+            "{there} are surely behind.",
+            behind=behind,
+            there=len(there),
+            **known,
         )
     without = benchmark.without()
     bare = f"Without privacy it is {without[first]}. " if first in without else ""
@@ -58,10 +72,10 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
 
 def _where(board: Board) -> str:
     if board.sense == GUESSED:
-        return f"where {board.hundred} are guessed"
+        return Filled("where {words} are guessed", words=board.hundred)
     if board.sense == MEMBERSHIP:
-        return f"where the attacker's AUC is {board.level:g}"
-    return f"where ε = {number(board.epsilon or math.nan)} is guaranteed"
+        return Filled("where the attacker's AUC is {auc:g}", auc=board.level)
+    return Filled("where ε = {epsilon} is guaranteed", epsilon=number(board.epsilon or math.nan))
 
 
 def frontier(benchmark: Benchmark, bounds: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -103,7 +117,7 @@ def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Capt
     )
     wastes = _wastes(boards, bounds, level)
     if not wastes:
-        return Caption("No mechanism with such a guarantee meets this level.", how)
+        return Caption(Filled("No mechanism with such a guarantee meets this level."), how)
     least, most = wastes[0], wastes[-1]
     finding = (
         f"Where {100 * level:g} of 100 {words_of(stranger)} are guessed, {least.label} needs "
