@@ -27,13 +27,14 @@ HEADER = """\
 KEYWORDS = {"say", "later", "Waiting", "Filled"}
 """Calls whose first argument is a sentence for the catalogue."""
 
-FILLING = ("dpcore/papers/lesson_turns.py", "dpcore/papers/ours/offers.py")
-"""Files of the engine whose sentences remember their gaps."""
+ROOMS = ("pages", "dpcore")
+"""Folders whose sentences pages show: all of the pages, and those of the engine that keep gaps."""
 
 NUMBERS = (
     "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
-    "as likely as before", "ruled out", "times more likely", "times less likely",
+    "as likely as before", "ruled out", "times more likely", "times less likely", "about",
+    "no limit", "no real limit", "practically no", "beyond counting", "was impossible",
 )  # fmt: skip
 """Words that the engine writes beside numbers."""
 
@@ -51,6 +52,9 @@ DRAWN = (
     "1×: learns nothing", "as written", "authors found, of 100",
     "released words of each author", "{number} of 100 content words guessed",
     "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
+    "mean Sw: different outputs in {number} runs", "normal, σ = {number} C", "uniform on [−C, C]",
+    "named correctly", "the claimed ε allows", "the true ε allows", "trials",
+    "closed form", "quadrature", "{number} draws",
     "% of clean texts read correctly", "accuracy", "accuracy that is certain",
     "always the largest class", "another word",
     "attacker's AUC (0.5: guessing)", "augmented", "augmented, printed in the paper",
@@ -80,12 +84,9 @@ DRAWN = (
 def sentences() -> dict[str, set[str]]:
     """Every sentence that a page may say, with its files."""
     where: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "pages").rglob("*.py")):
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         for sentence in extracted(path):
-            where.setdefault(sentence, set()).add(name)
-    for name in FILLING:
-        for sentence in extracted(ROOT / name):
             where.setdefault(sentence, set()).add(name)
     for sentence in sorted(engine_words()):
         where.setdefault(sentence, set()).add("dpcore")
@@ -107,6 +108,7 @@ def extracted(path: Path) -> list[str]:
 
 def engine_words() -> set[str]:
     """Yield the texts of the engine that pages show and translate: short names, and the lesson."""
+    from dpcore.attack.leak import STRANGERS, describe_stranger, scored_words
     from dpcore.audit.verdict import Outcome
     from dpcore.guarantee import Status
     from dpcore.learn.classifiers import TITLES as CLASSIFIERS
@@ -118,7 +120,7 @@ def engine_words() -> set[str]:
     from dpcore.papers.overview import PAPERS
     from dpcore.plots.attack.icons import OTHER
     from dpcore.plots.deniability.curves import BANDS
-    from dpcore.plots.utility.curves import TITLES
+    from dpcore.plots.utility.curves import EXPLAINED, TITLES
     from dpcore.plots.utility.frontier import X_TITLES
     from dpcore.rewrite.languages import LANGUAGES
     from dpcore.rewrite.policy import Treatment, UnknownWordPolicy, describe
@@ -139,6 +141,8 @@ def engine_words() -> set[str]:
         *BANDS,
     ]
     words += [*Status, *(status.partition(" ")[0] for status in Status), *Outcome]
+    for stranger in (*STRANGERS, ""):
+        words += [describe_stranger(stranger), scored_words(stranger)]
     words += [*FORMS]
     for writer in WRITERS:
         words += [writer.name, writer.title, writer.texts]
@@ -147,7 +151,7 @@ def engine_words() -> set[str]:
     words += [language.name for language in LANGUAGES.values()]
     for case, language in product(CasePolicy, LANGUAGES.values()):
         words += Treatment(keep_stop_words=True, case=case).released(language)
-    words += [*TITLES.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
+    words += [*TITLES.values(), *EXPLAINED.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
     for claim in facts().values():
         words += [claim["title"], claim["says"]]
@@ -155,7 +159,8 @@ def engine_words() -> set[str]:
     for redactor in REDACTORS:
         words += [redactor.title, redactor.summary]
     corpus = teaching_corpus()
-    words += [*corpus.sentiment, *corpus.topic]
+    for label in (*corpus.sentiment, *corpus.topic):
+        words += [label, f"probability of {label}"]
     return {str(word) for word in words if word}
 
 

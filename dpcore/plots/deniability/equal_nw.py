@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpcore.plots.deniability.curves import in_runs
 from dpcore.plots.style import LEGEND, Caption, axis, number, short_name, style_of, whole_ticks
 from dpcore.plots.traces import Frame, curve, draw_figure, mark
 from dpcore.written import Filled, Named, as_numeral, listed
@@ -24,7 +23,7 @@ READ_COLUMNS = ("mechanism", "epsilon", "low", "high", "sw", "effective")
 """One row for each mechanism and ε at which its mean Nw is the chosen one, as
 `dpcore.measure.pair.Crossing`; a mechanism without such an ε has one row of empty cells."""
 
-_TITLES = {"sw": "mean Sw: different outputs", "effective": "median effective number"}
+_NAMES = {"sw": "mean Sw", "effective": "median effective number"}
 _TOP = 90  # room for a legend of three lines
 
 
@@ -51,15 +50,20 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
         style, name = style_of(str(key)), short_name(str(key))
         epsilons = [f"{number(value)}" for value in rows["epsilon"]]
         traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
-    title = _TITLES[quantity] + in_runs(quantity, runs)
     ticks = whole_ticks(_most(table, quantity, runs))
     return draw_figure(
         traces,
         legend=LEGEND,
         xaxis=axis("mean Nw: chance that a word stays", **frame.axis(frame.x)),
-        yaxis=axis(title, type="log", **ticks, **frame.axis(frame.y)),
+        yaxis=axis(_title(quantity, runs), type="log", **ticks, **frame.axis(frame.y)),
         **frame.layout,
     )
+
+
+def _title(quantity: str, runs: int) -> str:
+    if quantity == "sw":
+        return f"mean Sw: different outputs in {runs:,.0f} runs"
+    return _NAMES[quantity]
 
 
 def equal_mark(table: pd.DataFrame, read: pd.DataFrame, quantity: str, runs: int, nw: float) -> str:
@@ -98,7 +102,7 @@ def equal_alt(table: pd.DataFrame, quantity: str, runs: int) -> str:
                 high=number(high["nw"]),
             )
         )
-    title = _TITLES[quantity] + in_runs(quantity, runs)
+    title = _title(quantity, runs)
     start = Filled("The {title}, as curves over the mean Nw.", title=Named(title))
     return listed((start, *sentences), " ")
 
@@ -129,7 +133,7 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
         else:
             sentence = Filled("{name}: {places}.", name=name, places=places)
         sentences.append(sentence)
-    what = Named(_TITLES[quantity].split(":")[0])
+    what = Named(_NAMES[quantity])
     start = Filled("The {what} where the mean Nw is {nw}.", what=what, nw=number(nw))
     how = listed((start, *sentences), " ")
     if not there:

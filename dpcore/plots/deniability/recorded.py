@@ -373,7 +373,7 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
             label=label,
         )
     ]
-    worst_gap, finding = -1.0, Filled("")
+    worst_gap, finding = -1.0, ""
     for word, rows in table.groupby("word", sort=False):
         row = rows[rows["epsilon"] == epsilon].iloc[0]
         worst = rows.iloc[(rows["formula"] - rows["truth"]).abs().argmax()]

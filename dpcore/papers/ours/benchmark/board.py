@@ -30,6 +30,7 @@ from dpcore.papers.ours.benchmark.cells import (
 )
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line, reading
 from dpcore.study.recorded import MeanInterval
+from dpcore.written import Filled, Named
 
 GUESSED, MEMBERSHIP, PROMISED = "guessed", "membership", "promised"
 SENSES = {
@@ -67,7 +68,8 @@ class Board:
     @property
     def hundred(self) -> str:
         """Share of words of its level, in words: "10 of 100 content words"."""
-        return f"{100 * self.level:g} of 100 {words_of(self.stranger)}"
+        words = Named(words_of(self.stranger))
+        return Filled("{level:g} of 100 {words}", level=100 * self.level, words=words)
 
     @property
     def there(self) -> tuple[Line, ...]:

@@ -16,9 +16,9 @@ from dpcore.papers.ours.benchmark.board import (
 )
 from dpcore.papers.ours.benchmark.cells import LEVELS, LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import Benchmark, Line
-from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title
+from dpcore.papers.ours.benchmark.tables import explained, headings, markdown, place, title, unit_of
 from dpcore.plots.style import Caption, number
-from dpcore.written import Filled
+from dpcore.written import Filled, Named, Numeral, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,11 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
         return Caption(Filled("No mechanism meets this level."), explained(board))
     best = there[0]
     behind = sum(line.places.get(first, (1,))[0] > 1 for line in there)
-    known = {"best": best.label, "right": 100 * best.left[first].mean, "where": _where(board)}
+    known = {
+        "best": Named(best.label),
+        "right": 100 * best.left[first].mean,
+        "where": _where(board),
+    }
     if not behind:
         finding = Filled(
             "No two mechanisms are told apart {where}; the largest accuracy, {right:.0f} of 100 "
@@ -54,20 +58,32 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
             there=len(there),
             **known,
         )
-    without = benchmark.without()
-    bare = f"Without privacy it is {without[first]}. " if first in without else ""
-    listed = ", ".join(f"{line.label} {place(line, first)}" for line in there)
+    how = [Filled("{title}.", title=title(board)), explained(board)]
     off, checked = interpolation_error(benchmark).get(first, (math.nan, 0))
-    doubt = ""
     if board.sense == MEMBERSHIP and checked:
-        doubt = f"Checked at an ε that was left out, such readings are off by up to {off:.2f}. "
-    how = (
-        f"{title(board)}. {explained(board)} {doubt}{bare}Accuracy of a classifier that learned "
-        "from rewritten texts and reads rewritten texts, mean over trials that all mechanisms have "
-        "in common. Two are told apart where the interval of their difference does not hold 0, all "
-        f"pairs together at 95 %. Places of accuracy ({first}): {listed}."
+        how.append(
+            Filled(
+                "Checked at an ε that was left out, such readings are off by up to {off:.2f}.",
+                off=off,
+            )
+        )
+    without = benchmark.without()
+    if first in without:
+        how.append(Filled("Without privacy it is {accuracy}.", accuracy=Numeral(without[first])))
+    how.append(
+        Filled(
+            "Accuracy of a classifier that learned from rewritten texts and reads rewritten texts, "
+            "mean over trials that all mechanisms have in common. Two are told apart where the "
+            "interval of their difference does not hold 0, all pairs together at 95 %. Places of "
+            "accuracy ({reader}): {places}.",
+            reader=Named(first),
+            places=listed(
+                Filled("{name} {place}", name=Named(line.label), place=place(line, first))
+                for line in there
+            ),
+        )
     )
-    return Caption(finding, how)
+    return Caption(finding, listed(how, " "))
 
 
 def _where(board: Board) -> str:
@@ -108,23 +124,37 @@ _HOLD = ("proved", "certified on this lexicon")
 
 def frontier_finding(boards: Sequence[Board], bounds: str, level: float) -> Caption:
     """Describe how many times the least possible ε mechanisms need at a level of words guessed."""
-    unit = "per unit of distance" if bounds == METRIC else "between any two words"
     stranger = boards[0].stranger
-    how = (
-        "The line is the most that a guarantee permits: no mechanism that keeps its ε lets "
-        f"more {words_of(stranger)} be guessed by {describe_stranger(stranger)}. Only guarantees "
-        f"that are proved or certified are drawn, ε {unit} (Euclidean, if of distance). "
+    words = Named(words_of(stranger))
+    how = Filled(
+        "The line is the most that a guarantee permits: no mechanism that keeps its ε lets more "
+        "{words} be guessed by {stranger}. Only guarantees that are proved or certified are drawn, "
+        "ε {unit} (Euclidean, if of distance).",
+        words=words,
+        stranger=Named(describe_stranger(stranger)),
+        unit=unit_of(bounds),
     )
     wastes = _wastes(boards, bounds, level)
     if not wastes:
         return Caption(Filled("No mechanism with such a guarantee meets this level."), how)
     least, most = wastes[0], wastes[-1]
-    finding = (
-        f"Where {100 * level:g} of 100 {words_of(stranger)} are guessed, {least.label} needs "
-        f"at most {_times(least)} the least possible ε, {most.label} {_times(most)}."
+    finding = Filled(
+        "Where {level:g} of 100 {words} are guessed, {least} needs at most {least_times} the least "
+        "possible ε, {most} {most_times}.",
+        level=100 * level,
+        words=words,
+        least=Named(least.label),
+        least_times=_times(least),
+        most=Named(most.label),
+        most_times=_times(most),
     )
-    listed = ", ".join(f"{line.label} {_times(line)}" for line in wastes)
-    return Caption(finding, f"{how}ε over the least at that level: {listed}.")
+    every = Filled(
+        "ε over the least at that level: {each}.",
+        each=listed(
+            Filled("{name} {place}", name=Named(line.label), place=_times(line)) for line in wastes
+        ),
+    )
+    return Caption(finding, listed((how, every), " "))
 
 
 def report(benchmark: Benchmark, boards: Sequence[Board]) -> Iterator[str]:
@@ -163,4 +193,4 @@ def _wastes(boards: Sequence[Board], bounds: str, level: float) -> list[Line]:
 
 
 def _times(line: Line) -> str:
-    return f"{number(float(f'{line.waste or math.nan:.2g}'))} times"
+    return Filled("{factor} times", factor=number(float(f"{line.waste or math.nan:.2g}")))

@@ -13,6 +13,7 @@ from dpcore.papers.ours.benchmark.cells import LOCAL, METRIC
 from dpcore.papers.ours.benchmark.record import COSINE, KEPT, Benchmark, Line
 from dpcore.plots.style import number
 from dpcore.study.recorded import MeanInterval
+from dpcore.written import Filled, Named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,28 +26,40 @@ _LEFT = {KEPT: "words that stay", COSINE: "meaning by an encoder"}
 def title(board: Board) -> str:
     """Return the quantity that is equal on a board."""
     if board.sense == GUESSED:
-        return f"{board.hundred} are guessed"
+        return Filled("{words} are guessed", words=board.hundred)
     if board.sense == MEMBERSHIP:
-        return f"The attacker on membership has an AUC of {board.level:g}"
-    what = "per unit of distance" if board.bounds == METRIC else "between any two words"
-    return f"ε = {number(board.epsilon or math.nan)} {what} is guaranteed"
+        return Filled("The attacker on membership has an AUC of {auc:g}", auc=board.level)
+    return Filled(
+        "ε = {epsilon} {unit} is guaranteed",
+        epsilon=number(board.epsilon or math.nan),
+        unit=unit_of(board.bounds),
+    )
+
+
+def unit_of(bounds: str) -> str:
+    """Return what ε of a guarantee is counted by."""
+    return Filled("per unit of distance") if bounds == METRIC else Filled("between any two words")
 
 
 def explained(board: Board) -> str:
     """Explain the title of a board in a sentence."""
+    known = {"words": board.hundred, "stranger": Named(describe_stranger(board.stranger))}
     if board.sense == GUESSED:
-        return (
-            f"ε of each mechanism is where {board.hundred} are guessed by "
-            f"{describe_stranger(board.stranger)}, and who knows the mechanism."
+        return Filled(
+            "ε of each mechanism is where {words} are guessed by {stranger}, and who knows the "
+            "mechanism.",
+            **known,
         )
     if board.sense == MEMBERSHIP:
-        return (
+        return Filled(
             "ε of each mechanism is where an attacker tells the texts that a classifier learned "
-            f"from apart from others with an AUC of {board.level:g}, read between measured ε."
+            "from apart from others with an AUC of {auc:g}, read between measured ε.",
+            auc=board.level,
         )
-    return (
-        f"The largest known ε under which no mechanism lets more than {board.hundred} be guessed "
-        f"by {describe_stranger(board.stranger)}. Only guarantees that are proved or certified."
+    return Filled(
+        "The largest known ε under which no mechanism lets more than {words} be guessed by "
+        "{stranger}. Only guarantees that are proved or certified.",
+        **known,
     )
 
 
