@@ -54,7 +54,7 @@ DRAWN = (
     "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
     "mean Sw: different outputs in {number} runs", "normal, σ = {number} C", "uniform on [−C, C]",
     "named correctly", "the claimed ε allows", "the true ε allows", "trials",
-    "closed form", "quadrature", "{number} draws",
+    "closed form", "quadrature", "{number} draws", "Rao–Blackwell over {number} directions",
     "% of clean texts read correctly", "accuracy", "accuracy that is certain",
     "always the largest class", "another word",
     "attacker's AUC (0.5: guessing)", "augmented", "augmented, printed in the paper",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.outwards import Shown, at_least, at_most, ordinary, without_noise
 from dpcore.plots.attack.words import limit_text
-from dpcore.written import Filled, as_numeral, listed
+from dpcore.written import Filled, Named, as_numeral, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -519,7 +519,7 @@ def tally_caption(word: str, kept: int, different: int, draws: int, title: str) 
         outputs = Filled("{different} different words", different=different)
     return Filled(
         "{title}: in {draws} draws “{word}” stayed {kept} times and became {outputs}.",
-        title=title,
+        title=Named(title),
         draws=draws,
         word=word,
         kept=kept,

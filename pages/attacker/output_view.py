@@ -28,6 +28,7 @@ from dpcore.plots.attack.odds import (
 )
 from dpcore.plots.attack.words import chance_at_most, chance_text
 from dpcore.plots.style import INK, epsilon_reading, number
+from dpcore.written import Named
 from pages.attacker.believing import LIST, Belief, choose_belief
 from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.exposed_view import nearest_view
@@ -305,8 +306,8 @@ def output_view(scene: AttackerScene) -> None:
                 "Bayes' rule does the rest: the attacker sees the word that came out, and knows "
                 "the mechanism and ε. Nothing is secret but the word itself and the noise.",
                 prior=view.prior,
-                method=view.method,
-                error=numeral(number(view.error)),
+                method=Named(view.method),
+                error=number(view.error),
             )
         )
         note(say(epsilon_reading(scene.mechanism.meaning, scene.epsilon, _nearest(words, seen))))

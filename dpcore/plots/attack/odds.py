@@ -24,7 +24,7 @@ from dpcore.plots.style import (
     style_of,
 )
 from dpcore.plots.traces import draw_figure, rule, upright
-from dpcore.written import Filled, as_numeral, listed
+from dpcore.written import Filled, Named, as_numeral, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,7 +254,7 @@ def odds_sentence(row: pd.Series) -> str:
     else:
         promised = Filled("guarantee: {bound}", bound=bound)
     odds = favoured_word(row)
-    known = {"title": row["title"], "output": row["output"], "promised": promised}
+    known = {"title": Named(row["title"]), "output": row["output"], "promised": promised}
     factor = odds_text(odds.ratio, odds.low, odds.high)
     if not factor:
         return Filled(
