@@ -226,6 +226,26 @@ def tables_with_none(source: str) -> list[str]:
     ]
 
 
+def untold(source: str) -> list[str]:
+    """Captions of the engine that no catalogue can hold, as `line: what`.
+
+    A caption is put together by an f-string with words, or the template of a sentence is computed.
+    """
+    breaches = []
+    for node in ast.walk(ast.parse(source)):
+        found: list[ast.expr] = []
+        if isinstance(node, ast.FunctionDef) and (
+            ast.unparse(node.returns or node.args) == "Caption"
+            or node.name.endswith(("_alt", "_reading", "_sentence"))
+        ):
+            inside = (part for part in ast.walk(node) if isinstance(part, ast.JoinedStr))
+            found += [text for text in inside if any(" " in each for each in _written(text))]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Filled":
+            found += [text for text in node.args[:1] if not isinstance(text, ast.Constant)]
+        breaches += [f"{text.lineno}: {ast.unparse(text)[:80]}" for text in found]
+    return breaches
+
+
 def unsaid(source: str) -> list[str]:
     """Sentences that a page draws verbatim from the code, past the catalogue of languages.
 

@@ -5,13 +5,15 @@ from functools import partial
 from string import Formatter
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from babel.messages.catalog import Message as Entry
 from streamlit.testing.v1 import AppTest
 
+from dpcore.plots import law, style
 from dpcore.plots.deniability.curves import BANDS
-from dpcore.written import Filled
+from dpcore.written import Filled, Named, listed
 from pages.shared import language as spoken_language
 from pages.shared.contents import CONTENTS
 from pages.shared.language import (
@@ -127,6 +129,35 @@ def test_words_of_the_engine_stand_in_its_code() -> None:
         assert words.partition("{")[0].partition(", ")[0] in code, words
 
 
+CAPTIONED = (
+    *(ROOT / "dpcore/plots").rglob("*.py"),
+    ROOT / "dpcore/papers/ours/benchmark/findings.py",
+)
+"""Files of the engine that make the captions of the pages' figures."""
+
+
+def test_captions_of_the_engine_keep_templates_that_the_catalogue_holds() -> None:
+    breaches = [
+        f"{path.relative_to(ROOT)}:{breach}"
+        for path in CAPTIONED
+        for breach in rules.untold(path.read_text(encoding="utf-8"))
+    ]
+    assert not breaches
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def caption() -> Caption:\n    return Caption(f"It is {number}.", how)',
+        'def strip_alt() -> str:\n    return f"One row each for {names}."',
+        'def finding():\n    return Filled("no" if empty else "{count} words", count=count)',
+        'def finding():\n    return Filled(f"{count} words")',
+    ],
+)
+def test_the_rule_finds_a_caption_without_a_template(source: str) -> None:
+    assert rules.untold(source)
+
+
 def test_no_page_shows_a_sentence_past_the_catalogue() -> None:
     breaches = [
         f"{path.relative_to(ROOT)}:{breach}"
@@ -182,6 +213,62 @@ def test_a_sentence_of_the_engine_is_told_with_its_figures() -> None:
     assert whole == say(whole) == "2.5 of 100 at most"
     with speaking(GERMAN):
         assert say(whole) == "2,5 von 100 höchstens"
+
+
+def test_a_finding_has_numbers_of_the_language_and_words_as_they_are() -> None:
+    laws = pd.DataFrame(
+        [["tem", "1.5", 3.0, "p.m.", 0.25, 0.0, 1.25, True]],
+        columns=list(law.COLUMNS),
+    )
+    caption = law.law_caption(laws, (0.0005, 0.0005, 0.0005), "closed form")
+    assert say(caption.finding) == caption.finding
+    with speaking(GERMAN):
+        for told in (say(caption.finding), say(caption.how), say(caption.alternative)):
+            assert "„1.5“" in told
+            assert "„p.m.“" in told
+            assert "0,25" in told
+            assert "1 von 2.000" in told
+        assert say(caption.how).endswith("geschlossene Form.")
+
+
+def test_a_number_in_a_caption_is_written_with_the_words_beside_it() -> None:
+    with speaking(GERMAN):
+        assert say(style.probability_text(0.5, 0.4, 0.6)) == "0,5 (0,4 bis 0,6)"
+        assert say(style.percent(0.9999)) == "über 99,9\N{NO-BREAK SPACE}%"
+        assert say(Filled("{word} {much}", word="at most", much=style.number(1e6))) == (
+            "at most 1.000.000"
+        )
+
+
+def test_names_of_curves_are_said_as_in_the_legend() -> None:
+    names = listed([Named("augmented, printed in the paper"), Named("tem, k = 3"), "normal {x}"])
+    assert names == "augmented, printed in the paper, tem, k = 3, normal {x}"
+    with speaking(GERMAN):
+        assert (
+            say(names)
+            == f"{lettering('augmented, printed in the paper')}, tem, k = 3, normal {{x}}"
+        )
+
+
+def test_a_figure_has_its_finding_and_its_alternative_in_the_language() -> None:
+    test = AppTest.from_function(_one_figure)
+    test.query_params[LANGUAGE] = GERMAN
+    shown, messages = received(test.run)
+    assert [text.value for text in shown.text] == ["Er enthält sich bei: 2,5."]
+    seen = {text for message in messages for text in texts(message)}
+    assert "Er enthält sich bei: 2,5. So." in seen
+
+
+def _one_figure() -> None:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from dpcore.plots.style import Caption, number
+    from dpcore.written import Filled
+    from pages.shared.figure import show_figure
+
+    finding = Filled("It abstains at: {listed}.", listed=number(2.5))
+    show_figure(go.Figure(), Caption(finding, "So."), pd.DataFrame(), "one", files=False)
 
 
 def test_what_has_no_translation_stays_english() -> None:

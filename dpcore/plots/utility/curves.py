@@ -174,7 +174,7 @@ def utility_caption(
 ) -> Caption:
     """Describe the ends of every curve, the bands (over `trials_of`) and the baselines."""
     sentences: list[str] = [
-        Filled("{explained} A smaller ε means more noise.", explained=Filled(EXPLAINED[quantity]))
+        Filled("{explained} A smaller ε means more noise.", explained=Named(EXPLAINED[quantity]))
     ]
     changes: dict[str, float] = {}
     ends: dict[str, dict[str, str]] = {}
@@ -205,7 +205,7 @@ def utility_caption(
             Filled("Bands are 95 % intervals of the mean over {few} to {trials} {of}.", **known)
         )
     most = ends[max(changes, key=changes.__getitem__)]
-    title = Filled(TITLES[quantity])
+    title = Named(TITLES[quantity])
     if len(ends) > 1:
         finding = Filled(
             "{name} changes most: {first} at ε = {low}, {last} at ε = {high} ({title}).",

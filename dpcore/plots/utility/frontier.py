@@ -173,8 +173,8 @@ def equal_caption(
         Filled(
             "{explained} Each mark is a mechanism at one ε; marks one above the other give away "
             "the same by this measure: {measure}. Nearest to the middle of the axis:",
-            explained=Filled(EXPLAINED[quantity]),
-            measure=Filled(X_TITLES[by]),
+            explained=Named(EXPLAINED[quantity]),
+            measure=Named(X_TITLES[by]),
         )
     ]
     there: dict[str, float] = {}
@@ -203,7 +203,7 @@ def equal_caption(
         "middle": number(middle),
         "most": Named(most),
         "value": number(there[most]),
-        "title": Filled(TITLES[quantity]),
+        "title": Named(TITLES[quantity]),
     }
     if most == least:
         finding = Filled(
