@@ -457,7 +457,7 @@ def _planned(scene: CrowdScene, title: str, query: Queries) -> None:
             "words) in which {title} is as common as here. Ring: the chosen error. With "
             "{texts:,} texts, {count:,} of the {all:,} words of the vocabulary are common "
             "enough in English.",
-            words=numeral(number(per_text)),
+            words=number(per_text),
             title=title,
             texts=size,
             count=countable.words,
@@ -493,7 +493,7 @@ def _planned_finding(title: str, planned: Plan, guessed: float) -> str:
         title=title,
         error=error,
         texts=numeral(f"{float(at_most(planned.texts, 3)):,.0f}"),
-        words=numeral(number(planned.words_per_text)),
+        words=number(planned.words_per_text),
         guessed=numeral(f"{100 * guessed:g}"),
     )
 

@@ -30,7 +30,7 @@ from dpcore.limits import (
 from dpcore.plots.style import percent
 from dpcore.study.live import shortened, table_texts, teaching_texts
 from dpcore.tables.shape import AUTO, ENCODINGS, ENDS, SEPARATORS, Reading, numbered_columns
-from pages.shared.language import later, numeral, say
+from pages.shared.language import later, say
 from pages.shared.link import choose_one
 from pages.shared.messages import note, refuse
 from pages.shared.table import show_table
@@ -169,7 +169,7 @@ def labelled(source: Source, most: int) -> LabelledTexts:
             texts=len(chosen.texts),
             classes=len(chosen.texts.classes),
             words=LIVE_WORDS,
-            share=numeral(percent(chosen.texts.majority)),
+            share=percent(chosen.texts.majority),
         )
     )
     if chosen.rare:

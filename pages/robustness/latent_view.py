@@ -99,7 +99,7 @@ def _attack() -> None:
             "with probability {most:.3g} at most, on average over the utterances, all of them "
             "equally likely; the true ε = {true:.3g} allows {allowed:.3g}.",
             named=named,
-            chance=numeral(chance_text(float(belief.probability.max()))),
+            chance=chance_text(float(belief.probability.max())),
             right=right,
             rank=belief.rank,
             count=len(private.texts),

@@ -26,7 +26,7 @@ from pages.papers.experiments import takeaway
 from pages.robustness.reproducing import recorded_mark
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.fragments import fragment
-from pages.shared.language import later, numeral, say
+from pages.shared.language import later, say
 from pages.shared.link import choose_one, tabs
 from pages.shared.messages import note, refuse
 from pages.shared.once import once
@@ -423,7 +423,7 @@ def _words(record: Recorded) -> None:
             "is any word. For any word the best is {share}.",
             near=near,
             far=far,
-            share=numeral(percent(any_word)),
+            share=percent(any_word),
         )
     )
 

@@ -116,7 +116,7 @@ def _runs(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
         sure = say(
             "The {kind} covers {share} of them: no attack with these words gets below that.",
             kind=kind,
-            share=numeral(percent(last["certified"])),
+            share=percent(last["certified"]),
         )
         told = f"{told} {sure}"
     st.text(told)
@@ -168,9 +168,9 @@ def _against_epsilon(runs: dict[Any, tuple[Hunt, Trial]]) -> None:
             say(
                 "Accuracy after the attack is lowest, {least}, at ε = {first:.3g} and highest, "
                 "{most}, at ε = {second:.3g}.",
-                least=numeral(percent(after.min())),
+                least=percent(after.min()),
                 first=after.idxmin(),
-                most=numeral(percent(after.max())),
+                most=percent(after.max()),
                 second=after.idxmax(),
             ),
             say("{documents} texts; bands are 95 % intervals.", documents=done.accuracy.documents),

@@ -44,7 +44,7 @@ from pages.robustness.words_work import (
 from pages.shared import link
 from pages.shared.figure import show_figure
 from pages.shared.fragments import fragment
-from pages.shared.language import later, numeral, say
+from pages.shared.language import later, say
 from pages.shared.link import SEED, segments, steps, tabs
 from pages.shared.messages import footer, note, refuse
 from pages.shared.needed import lexicon_or_stop
@@ -146,9 +146,9 @@ def _counted(words: Lexicon, rules: Rules, noisy: Noisy) -> str:
         neighbours=rules.neighbours,
         share=rules.share,
         budget=budget.max(),
-        exact=numeral(percent(exact[0])),
+        exact=percent(exact[0]),
         normal=say(NORMAL),
-        exact_certified=numeral(percent(exact[1])),
+        exact_certified=percent(exact[1]),
         certified=say(CERTIFIED),
     )
 

@@ -89,7 +89,7 @@ def map_caption(
                 Filled(
                     "The {words:,} output words that are drawn hold {shares}.",
                     words=len(drawn),
-                    shares=both(shown),
+                    shares=_both(shown),
                 )
             )
         else:
@@ -108,7 +108,7 @@ def map_caption(
     return Caption(finding, listed(sentences, " "))
 
 
-def both(parts: Sequence[str]) -> str:
+def _both(parts: Sequence[str]) -> str:
     """Join one text or two."""
     first, *others = parts
     return Filled("{first} and {second}", first=first, second=others[0]) if others else first
@@ -196,7 +196,7 @@ def pane_caption(names: Sequence[str], guesses: Sequence[Guess], setting: str) -
         "setting": setting,
         "first": short[0],
         "second": short[1],
-        "shares": both([*others, last]),
+        "shares": _both([*others, last]),
     }
     if UNKNOWN in standing:
         return Filled(

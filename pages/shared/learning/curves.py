@@ -287,7 +287,7 @@ def solve_view(evidence: Evidence) -> None:
         say(
             "**Within {points:g} points of {accuracy}**, the accuracy without privacy:",
             points=points,
-            accuracy=numeral(percent(reference.value)),
+            accuracy=percent(reference.value),
         )
     )
     st.text("\n".join(answer.sentence for answer in answers))
