@@ -369,8 +369,8 @@ def comparison(curves: Sequence[Curve], dial_place: DeltaGenerator) -> None:
             "**Equal Nw is not equal privacy**: the guarantees of two mechanisms may still "
             "differ in meaning and protect different pairs of words. ε is interpolated "
             "linearly in ln ε between measurements; it lies between “more than” and “less than”, "
-            "where 95 % intervals of the mean Nw no longer hold the value. Empty row: the mean Nw of "
-            "this mechanism never reaches the value. Several rows: it is not monotone."
+            "where 95 % intervals of the mean Nw no longer hold the value. Empty row: the mean "
+            "Nw of this mechanism never reaches the value. Several rows: it is not monotone."
         )
     )
     fragment(_moving, list(curves), names[reference], table, places, below, key=COMPARED)

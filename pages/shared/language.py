@@ -174,6 +174,7 @@ class _Numbers(Formatter):
 
 
 _NUMBER = re.compile(r"\d[\d,.]*")
+_BOLD = re.compile(r"<b>(.*)</b>")
 _NUMERAL = re.compile(r"[\d,.]*\d[×%]?")
 _BETWEEN = ", "
 
@@ -198,11 +199,16 @@ def spoken(figure: go.Figure) -> go.Figure:
         part[name] = lettering(part[name])
     for axis in (*shown.select_xaxes(), *shown.select_yaxes()):
         if axis.ticktext is not None:
-            axis.ticktext = [
-                numeral(text) if _NUMERAL.fullmatch(text) else translated(text, language())
-                for text in axis.ticktext
-            ]
+            axis.ticktext = [_tick(text) for text in axis.ticktext]
     return shown
+
+
+def _tick(text: str) -> str:
+    """Say a number, or a word of ours, which is bold; others are words of a text, or of a file."""
+    ours = _BOLD.fullmatch(text)
+    if ours is not None:
+        return f"<b>{translated(ours[1], language())}</b>"
+    return numeral(text) if _NUMERAL.fullmatch(text) else text
 
 
 def _titles(layout: Any) -> Iterator[tuple[Any, str]]:

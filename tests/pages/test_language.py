@@ -296,7 +296,7 @@ def test_english_pages_read_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_drawing_is_a_copy_with_the_words_of_the_language() -> None:
     trace = go.Scatter(x=[1], y=[2], name="without privacy")
     figure = go.Figure(trace).update_layout(
-        xaxis={"title": "accuracy", "ticktext": ["0.1", "doc."]}
+        xaxis={"title": "accuracy", "ticktext": ["0.1", "of", "<b>the sentence</b>"]}
     )
     assert spoken(figure) is figure
     with speaking(GERMAN):
@@ -306,7 +306,8 @@ def test_a_drawing_is_a_copy_with_the_words_of_the_language() -> None:
         assert lettering("tem, k = 3") == "tem, k = 3"
     assert shown.data[0].name == "ohne Schutz"
     assert shown.layout.xaxis.title.text == "Genauigkeit"
-    assert shown.layout.xaxis.ticktext == ("0,1", "doc.")
+    # A word of a text stays as it is, though the catalogue has it.
+    assert shown.layout.xaxis.ticktext == ("0,1", "of", "<b>der Satz</b>")
     assert figure.data[0].name == "without privacy"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -227,8 +228,8 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
             )
         )
         for layer, marks in (
-            ("protocol", Filled("protocol, open marks")),
-            ("paper", Filled("the paper, dotted")),
+            ("protocol", Filled("the paper's protocol, crosses")),
+            ("paper", Filled("printed in the paper, hollow")),
         ):
             part = rows[rows["layer"] == layer]
             if len(part):
@@ -253,38 +254,47 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
 
 
 def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
-    """Give Sw of each mechanism at the recorded ε whose Nw is nearest to a level."""
+    """Give Sw of each mechanism where its Nw is first at a level, between two recorded ε."""
     sentences = [
         Filled("Different outputs (Sw, log axis) against the chance that a word stays (Nw).")
     ]
     there: dict[str, float] = {}
     for name, rows in table.groupby("curve", sort=False):
-        row = rows.iloc[(rows["nw"] - level).abs().argmin()]
+        epsilon, nw, sw = (rows[column].to_numpy(float) for column in ("epsilon", "nw", "sw"))
+        over = nw >= level
+        crossed = np.flatnonzero(over[1:] != over[:-1])
+        if not crossed.size:
+            sentences.append(
+                Filled("{name}: Nw is never {level:g}.", name=Named(str(name)), level=level)
+            )
+            continue
+        i = int(crossed[0])
+        share = (level - nw[i]) / (nw[i + 1] - nw[i])
+        there[str(name)] = float(sw[i] + share * (sw[i + 1] - sw[i]))
         sentences.append(
             Filled(
-                "{name}: Sw {sw} where Nw is {nw} (ε = {epsilon}).",
+                "{name}: Sw {sw} where Nw is {nw:g} (ε = {epsilon}).",
                 name=Named(str(name)),
-                sw=number(row["sw"]),
-                nw=number(row["nw"]),
-                epsilon=number(row["epsilon"]),
+                sw=number(there[str(name)]),
+                nw=level,
+                epsilon=number(epsilon[i] * (epsilon[i + 1] / epsilon[i]) ** share),
             )
         )
-        there[str(name)] = float(row["sw"])
+    how = listed(sentences, " ")
+    if not there:
+        return Caption(Filled("No mechanism here has an Nw of {level:g}.", level=level), how)
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
     known = {"level": level, "most": Named(most), "count": number(there[most])}
     if most == least:
-        finding = Filled(
-            "Where Nw is nearest to {level:g}, {most} makes {count} different outputs.", **known
-        )
+        finding = Filled("Where Nw is {level:g}, {most} makes {count} different outputs.", **known)
     else:
         finding = Filled(
-            "Where Nw is nearest to {level:g}, {most} makes {count} different outputs, {least} "
-            "{fewer}.",
+            "Where Nw is {level:g}, {most} makes {count} different outputs, {least} {fewer}.",
             least=Named(least),
             fewer=number(there[least]),
             **known,
         )
-    return Caption(finding, listed(sentences, " "))
+    return Caption(finding, how)
 
 
 # Appendix C of Xu et al. 2021: the formula against the truth, for a dense and a sparse word.

@@ -71,7 +71,7 @@ def test_the_axis_of_ln_epsilon_is_linear_in_it(table: pd.DataFrame) -> None:
 def test_the_caption_says_the_numbers_that_are_drawn(table: pd.DataFrame) -> None:
     caption = recorded_caption(table, "nw", logarithm=False).how
     assert "laplace: 0.05 at ε = 1 to 0.95 at ε = 10 (40 words, exact)." in caption
-    assert "laplace, the paper, dotted: 0.5 at ε = 1 to 0.7 at ε = 10." in caption
+    assert "laplace, printed in the paper, hollow: 0.5 at ε = 1 to 0.7 at ε = 10." in caption
     assert "tem: 0.2 at ε = 1" in caption
     assert "ln ε = 2.3" in recorded_caption(table, "nw", logarithm=True).how
 
@@ -87,4 +87,8 @@ def test_sw_against_nw() -> None:
     assert line.x == (0.1, 0.45, 1.0)
     assert line.y == (900.0, 300.0, 1.0)
     assert figure.layout.yaxis.type == "log"
-    assert "madlib: Sw 300 where Nw is 0.45 (ε = 9)." in trade_caption(table).how
+    # A line from (0.45, 300) to (1, 1), and of ε its logarithm.
+    share = 0.05 / 0.55
+    reached = f"Sw {300 - 299 * share:.0f} where Nw is 0.5 (ε = {9.0 * 10**share:.1f})"
+    assert reached in trade_caption(table).how
+    assert "Nw is never 0.05" in trade_caption(table, 0.05).how
