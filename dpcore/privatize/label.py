@@ -39,6 +39,10 @@ _TWICE = (
     "Anyone who releases the same texts again spends ε twice: keep this copy, and use it from "
     "now on."
 )
+_AUTHORS = (
+    "If one person wrote several texts, ε adds up over all of their words: who wrote what was not "
+    "counted here."
+)
 _STYLE = (
     "body{font:16px/1.45 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:1rem}"
     "main{max-width:44rem;border:3px solid #1a1a1a;padding:.25rem 1.25rem 1rem}"
@@ -94,11 +98,26 @@ class Label:
         # Not measured at this ε: the shares at the two ε around it are the ends.
         if len(self.measured) > 1:
             first, last = self.measured
-            where = f", measured at ε = {first:.4g} and {last:.4g}, between which this ε lies"
+            where = (
+                f": values are interpolated, and the ends in brackets were measured at "
+                f"ε = {first:.4g} and {last:.4g}, between which this ε lies"
+            )
         return (
             "Someone who knows the method and how common words are, and sees one word at a time, "
             f"guesses {word}, and for {near} the word or one of the nine nearest{where}; words "
             "that the rest of a text gives away are guessed more often."
+        )
+
+    @property
+    def _author(self) -> str:
+        """Sentence on all texts of one author."""
+        author = self.record.get("composed_author")
+        if author is None:
+            return _AUTHORS
+        texts = "1 text" if author["texts"] == 1 else f"{author['texts']:,} texts"
+        return (
+            f"All texts of one author: no one wrote more than {texts} and "
+            f"{_words(author['words'])}. Taken as one text: {author['statement']}"
         )
 
     def _share(self, ends: tuple[float, float, float], of: str) -> str:
@@ -142,6 +161,7 @@ class Label:
                         f"Where words are exchanged within one budget ({name}): {part['statement']}"
                         for name, part in record["composed_groups"].items()
                     ),
+                    self._author,
                     _TWICE,
                 ),
             ),
@@ -185,6 +205,7 @@ class Label:
             },
             "median_text": record["composed_median"],
             "longest_text": record["composed"],
+            "author": record.get("composed_author"),
             **{name: record[name] for name in _CARRIED},
             "sections": [
                 {"title": title, "sentences": list(sentences)} for title, sentences in self.sections

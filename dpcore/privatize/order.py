@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -16,7 +16,7 @@ from dpcore.jobs.worker import Json
 from dpcore.lexicon.cache import FIELDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.privatize.folder import awaits_publication, folder_of, record_path
-from dpcore.rewrite.documents import vocabulary_caution
+from dpcore.rewrite.documents import AuthorSizes, vocabulary_caution
 from dpcore.rewrite.languages import rules_of
 from dpcore.rewrite.policy import Treatment
 from dpcore.tables.detection import format_of
@@ -40,6 +40,7 @@ class Order:
         seed: seed of an experiment that can be repeated; None for a release.
         reading: a person's choices on how the corpus is read.
         keep_anyway: True to keep columns even if they may give people away.
+        authors: most texts and words of one author, for the record; None if they are not known.
     """
 
     source: Path
@@ -51,6 +52,7 @@ class Order:
     seed: int | None = None
     reading: Reading = AS_FOUND
     keep_anyway: bool = False
+    authors: AuthorSizes | None = None
 
     @property
     def experiment(self) -> bool:
@@ -241,7 +243,17 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         "documents": sum(lengths.values()),
         "protected_words": sum(length * count for length, count in lengths.items()),
         "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",
-    } | ({"seed": order.seed} if order.seed is not None else {})
+    } | _if_known(order, composed)
+
+
+def _if_known(order: Order, composed: Callable[[int], dict[str, object]]) -> dict[str, object]:
+    """Return the seed of an experiment, and what holds for all texts of one author."""
+    known: dict[str, object] = {}
+    if order.authors is not None:
+        known["composed_author"] = {"texts": order.authors.texts} | composed(order.authors.words)
+    if order.seed is not None:
+        known["seed"] = order.seed
+    return known
 
 
 def _kind(order: Order) -> str:
@@ -252,7 +264,8 @@ def _released(order: Order) -> list[str]:
     """Return sentences on everything that an output shows unchanged."""
     released = list(order.treatment.released(rules_of(order.mechanism.lexicon.language)))
     if order.columns.keep:
-        released.append(f"the columns {', '.join(order.columns.keep)}, unchanged")
+        columns = "column" if len(order.columns.keep) == 1 else "columns"
+        released.append(f"the {columns} {', '.join(order.columns.keep)}, unchanged")
     if order.columns.original:
         released.append("THE ORIGINAL TEXTS, unchanged: an experiment, never to be released")
     return released

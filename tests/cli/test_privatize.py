@@ -247,6 +247,6 @@ def test_its_label_says_what_the_record_says(
     assert label["median_text"] == record["composed_median"]
     sentences = [each for part in label["sections"] for each in part["sentences"]]
     assert record["guarantee"]["statement"] in sentences
-    assert "the columns stars, unchanged" in sentences
+    assert "the column stars, unchanged" in sentences
     assert any("was not measured" in each for each in sentences)  # this lexicon was not
     assert "was not measured" in notes

@@ -20,6 +20,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve, recorded_curves
 from dpcore.privatize.label import Label, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, median_length, record_of, run_state
+from dpcore.rewrite.documents import AuthorSizes
 from dpcore.rewrite.policy import RELEASED, Treatment
 from dpcore.tables.csv_files import CommaSeparated
 from dpcore.tables.files import Columns
@@ -40,6 +41,22 @@ def record(mechanism: Any, epsilon: float, **columns: Any) -> dict[str, Any]:
 def labelled(mechanism: Any, epsilon: float, **columns: Any) -> Label:
     made = record(mechanism, epsilon, **columns)
     return privacy_label(made, mechanism, recorded_curve(mechanism), DAY)
+
+
+def test_it_says_what_holds_for_all_texts_of_one_author() -> None:
+    tem = create("tem", load("default"))
+    unknown = " ".join(dict(labelled(tem, 2.0).sections)["A whole text"])
+    assert "who wrote what was not counted here" in unknown
+    paths = Path("in.csv"), Path("out.csv")
+    order = Order(*paths, tem, 2.0, Columns(), Treatment(), authors=AuthorSizes(3, 1, 60))
+    state = run_state(order, CommaSeparated(Shape("csv"))) | {"run": "0" * 16}
+    made = record_of(order, state, LENGTHS)
+    assert made["composed_author"] == {"texts": 1} | composition(tem, 2.0, 60).to_dict()
+    label = privacy_label(made, tem, recorded_curve(tem), DAY)
+    said = " ".join(dict(label.sections)["A whole text"])
+    assert "no one wrote more than 1 text and 60 protected words. Taken as one text: " in said
+    assert composition(tem, 2.0, 60).statement in said
+    assert label.to_dict()["author"]["words"] == 60
 
 
 class _Said(HTMLParser):
@@ -88,7 +105,11 @@ def test_its_guesses_are_what_was_recorded_at_this_epsilon() -> None:
     assert between.guessed[1:] == pytest.approx(
         (curve.amounts[GUESSED][2, 1], curve.amounts[GUESSED][3, 2]), rel=1e-9
     )
-    assert "measured at ε = 2 and 2.15" in between.guesses
+    assert (
+        "values are interpolated, and the ends in brackets were measured at ε = 2 and 2.15"
+        in between.guesses
+    )
+    assert "interpolated" not in label.guesses
     repeats = create("madlib", load("default"))
     weaker = labelled(repeats, 9.5)
     assert "guesses at least " in weaker.guesses
