@@ -92,15 +92,26 @@ def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
     )
     if estimated := [row for row in rows if row["estimate"] is not None]:
         clearest = min(estimated, key=_relative_width)
-        finding = Filled(
-            "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
-            "times, and is there {truth:,.0f} times.",
-            right=right,
-            intervals=len(rows),
-            query=clearest["query"],
-            interval=_interval(clearest),
-            truth=clearest["truth"],
-        )
+        known = {
+            "right": right,
+            "intervals": len(rows),
+            "query": clearest["query"],
+            "interval": _interval(clearest),
+            "truth": clearest["truth"],
+        }
+        if len({row["group"] for row in rows}) > 1:
+            finding = Filled(
+                "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
+                "times in {group}, and is there {truth:,.0f} times.",
+                group=clearest["group"],
+                **known,
+            )
+        else:
+            finding = Filled(
+                "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
+                "times, and is there {truth:,.0f} times.",
+                **known,
+            )
     lines = (
         Filled(
             "{query} ({group}): {interval}, truth {truth:,.0f}",

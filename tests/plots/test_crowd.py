@@ -75,6 +75,12 @@ def test_the_truth_is_a_ring_and_the_finding_says_how_many_intervals_hold_it(
     assert len(set(figure.data[-1].marker.color)) == 3
     caption = dots_caption(rows)
     assert caption.finding.startswith(f"{len(rows) - 1} of {len(rows)} intervals hold the truth: ")
+    clearest = next(row for row in rows if f"“{row['query']}” is counted" in caption.finding)
+    assert any(
+        f" times in {group}, and is there" in caption.finding for group in ("1", "2", "<b>3")
+    )
+    alone = dots_caption([row for row in rows if row["group"] == clearest["group"]])
+    assert " times, and is there" in alone.finding
     unknown = [row | {"estimate": None} for row in rows]
     assert (
         dots_caption(unknown).finding == f"{len(rows) - 1} of {len(rows)} intervals hold the truth."
