@@ -292,7 +292,7 @@ class Course:
         sentence = f"Part {number + 1} of {total} ({name}, trial {trial + 1})"
         stage, done, among = self._stage
         sentence += f": {done:,} of {among:,} {stage}" if stage else ": reading texts"
-        sentence += f"; {spent:.0f} s"
+        sentence += f"; {spent:.0f} s so far"
         if left is not None:
             sentence += (
                 f", about {left:.0f} s left"

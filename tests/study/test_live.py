@@ -298,7 +298,7 @@ def test_it_moves_within_a_part_and_never_back() -> None:
     course = Course(PARTS, begun=10.0)
     assert course.progress(11.0) == (
         0.0,
-        "Part 1 of 6 (baseline, trial 1): reading texts; 1 s",
+        "Part 1 of 6 (baseline, trial 1): reading texts; 1 s so far",
     )
     course.finish_part(12.0)
     shares = []
@@ -320,10 +320,10 @@ def test_the_time_left_is_that_of_the_same_mechanism_in_another_trial() -> None:
     for end in (1.0, 11.0, 51.0, 52.0):  # 1 s, 10 s, 40 s, and the second baseline
         course.finish_part(end)
     share, message = course.progress(52.0)
-    assert message.endswith("52 s, about 50 s left")
+    assert message.endswith("52 s so far, about 50 s left")
     assert share == pytest.approx(52 / 102)
     course.finish_part(62.0)
-    assert course.progress(64.0)[1].endswith("64 s, about 38 s left")
+    assert course.progress(64.0)[1].endswith("64 s so far, about 38 s left")
 
 
 def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism() -> None:
@@ -331,7 +331,8 @@ def test_the_pace_of_a_part_is_what_is_known_of_a_new_mechanism() -> None:
     course.finish_part(1.0)
     assert "left" not in course.progress(1.5)[1]  # of a mechanism nothing is known
     course.hear(WORDS, 1, 2)  # half of the way from 0.05 to 0.6 of the part
-    assert course.progress(4.0)[1].endswith("4 s, about 15 s left")  # 9.2 s a part, 3 are over
+    # 9.2 s a part, 3 are over.
+    assert course.progress(4.0)[1].endswith("4 s so far, about 15 s left")
     course.finish_part(401.0)
     assert course.progress(402.0)[1].endswith("about 7 min left")
     course.finish_part(801.0)
