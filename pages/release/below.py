@@ -12,8 +12,17 @@ import streamlit as st
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.study.live import Live
-from pages.release.board import Goal, Row, chosen_row, in_vocabulary, step_of
+from pages.release.board import (
+    Goal,
+    Row,
+    best_of,
+    chosen_row,
+    in_vocabulary,
+    step_of,
+    was_chosen,
+)
 from pages.release.copying import end_of, preview, private_copy
+from pages.release.counted import say_expected
 from pages.release.keeping import CopyChoices, choose_kept, say_author
 from pages.release.running import Run, choose_run, run_views
 from pages.release.uploading import Source
@@ -82,6 +91,7 @@ def _prints(source: Source, run: Run | None) -> str:
         if source.own
         else say("Save *Teaching as CSV* above first: the command reads that file."),
         say("`privatize` writes the private copy of a file of any size, its record and its label."),
+        say("`pip install .` in a copy of the repository installs `dpcore`."),
     ]
     if run is not None:
         sentences.append(say("`utility` prints the numbers of the test."))
@@ -247,12 +257,15 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
+        texts, words = _size(source, scene.words)
+        say_expected(row.mechanism, offer.epsilon, texts, words)
+        _say_other(scene, row, step)
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
         # Below the columns: drawn above, it would move their open list and close it.
         preview(source, row.mechanism, offer.epsilon, keep)
-        say_author(source, row.mechanism, offer.epsilon, scene.words)
-        private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon)
+        authors = say_author(source, row.mechanism, offer.epsilon, scene.words)
+        private_copy(source, row.mechanism, offer.epsilon, keep, scene.lexicon, authors)
     st.header(say("Measure accuracy on these texts"), anchor=False)
     run = scene.run
     epsilons = {each.mechanism.short: each.offers[step].epsilon for each in rows}
@@ -277,18 +290,41 @@ def _below(scene: ReleaseScene) -> None:
     )
 
 
+def _say_other(scene: ReleaseScene, row: Row, step: int) -> None:
+    """Say why the row that the page starts with is not the one that its table names."""
+    offers = {each.label: each.offers[step] for each in scene.rows}
+    best = best_of(list(offers.items()), scene.goal)
+    if was_chosen() or best in (None, row.label):
+        return
+    sentences = [
+        say("{label} is only the row that the page starts with: click another.", label=row.label)
+    ]
+    if offers[best].at_least and not offers[row.label].at_least:
+        sentences.append(
+            say(
+                "How many words are guessed is known for {label}; for {best} a better attacker may "
+                "guess more.",
+                label=row.label,
+                best=best,
+            )
+        )
+    st.text(" ".join(sentences))
+
+
 def say_source(source: Source, words: Lexicon) -> None:
     """Draw the source of the texts, and how many of their words are in the vocabulary."""
-    known, count = in_vocabulary(source, words)
+    known, count, _ = in_vocabulary(source, words)
     share = f"{known / count:.0%}" if count else say("none")
+    empty = len(source.table.rows) - _filled(source)
     # st.text: a file's name is user input and not Markdown.
     st.text(
         say(
-            "{name}: {texts:,} texts; {share} of their first {count:,} words are in the "
+            "{name}: {texts:,} texts{empty}; {share} of their first {count:,} words are in the "
             "vocabulary. The others are swapped for random words first, and never appear in "
             "the copy.",
             name=source.name,
             texts=len(source.table.rows),
+            empty=say(", {count:,} of them empty", count=empty) if empty else "",
             share=share,
             count=count,
         )
@@ -301,6 +337,18 @@ def say_source(source: Source, words: Lexicon) -> None:
             ),
             icon=":material/warning:",
         )
+
+
+def _filled(source: Source) -> int:
+    """Return the number of texts that are not empty."""
+    return sum(bool(text.strip()) for text in source.texts)
+
+
+def _size(source: Source, words: Lexicon) -> tuple[int, int]:
+    """Return the number of texts that are not empty, and of their words, from the first ones."""
+    _, count, read = in_vocabulary(source, words)
+    texts = _filled(source)
+    return texts, round(count / read * texts) if read else 0
 
 
 def offers_at(rows: list[Row], step: int) -> pd.DataFrame:
@@ -330,8 +378,10 @@ def explain(source: Source, run: Run | None) -> None:
             "**Content words guessed**: {explained} Measured on the bundled lexicon. Where the "
             "best guess has no closed form, the best of several attackers counts, and a better "
             "one may guess more (“at least”). Between two measurements, log odds are interpolated "
-            "linearly in ln ε. ε is rounded to the safe side, and the whole 95 % interval meets "
-            "the goal.",
+            "linearly in ln ε. ε is rounded to the safe side, and the 95 % interval, interpolated "
+            "like its value, meets the goal as a whole. The label of a copy interpolates the value "
+            "alone: its ends are those at the measured ε below and above, so the upper one may lie "
+            "beyond the goal.",
             explained=explained(),
         )
     )

@@ -257,18 +257,18 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, clean: Clean | None
             majority=percent(clean.majority),
         )
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
+    best = best_of(offers, goal)
     if not met:
         return say(
             "No mechanism in the table meets this goal: relax it, or choose others in the sidebar."
         )
     if goal.quantity:
-        known = [(label, each.accuracy) for label, each in met if each.accuracy is not None]
-        if not known:
+        known = {label: each.accuracy for label, each in met if each.accuracy is not None}
+        if best is None:
             return say(_UNMEASURED)
-        best, most = max(known, key=lambda pair: pair[1].mean)
-        rest = [each for label, each in known if label != best]
+        most = known.pop(best)
         # Written so that NaN, the interval of a single trial, counts as alike.
-        alike = any(not each.high < most.low for each in rest)
+        alike = any(not each.high < most.low for each in known.values())
         original, tail = "", ""
         if clean is not None:
             share = percent(clean.accuracy.mean)
@@ -284,16 +284,30 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, clean: Clean | None
             tail=tail,
             near=_near(met, best),
         )
-    shares = [(label, each.guessed) for label, each in met if each.guessed is not None]
-    if not shares:
+    least = None if best is None else dict(met)[best].guessed
+    if best is None or least is None:
         return say("How many words are guessed was not measured with these settings.")
-    best, least = min(shares, key=lambda pair: pair[1].mean)
     return say(
         "{best} gives least away: {share} of 100 content words guessed, {near} if near ones count.",
         best=best,
         share=of_hundred(least.mean, dict(met)[best].at_least),
         near=_near(met, best),
     )
+
+
+def best_of(offers: Sequence[tuple[str, Offer]], goal: Goal) -> str | None:
+    """Return the mechanism that `finding` names: most accurate, or least guessed; None if none."""
+    met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
+    if goal.quantity:
+        known = {label: -each.accuracy.mean for label, each in met if each.accuracy is not None}
+    else:
+        known = {label: each.guessed.mean for label, each in met if each.guessed is not None}
+    return min(known, key=known.__getitem__, default=None)
+
+
+def was_chosen() -> bool:
+    """Return True if a row was chosen, in this session or by the link."""
+    return CHOSEN in st.session_state or CHOSEN in st.query_params
 
 
 def _near(met: Sequence[tuple[str, Offer]], label: str) -> str:
@@ -567,10 +581,10 @@ def _measured(
     return run_curves(table, learner), solved, clean
 
 
-def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
-    """Count the words of the first texts that are in the vocabulary, and all of their words."""
+def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int, int]:
+    """Count the words of the first texts in the vocabulary, all words, and texts with words."""
 
-    def count() -> tuple[int, int]:
+    def count() -> tuple[int, int, int]:
         texts: list[str] = []
         left = _READ
         for text in source.texts:
@@ -580,7 +594,8 @@ def in_vocabulary(source: Source, words: Lexicon) -> tuple[int, int]:
                 break
             texts.append(text)
         words_read = encode_all(texts, words, DEFAULT_TREATMENT, for_text=False).words
-        return int((words_read >= 0).sum()), int(words_read.size)
+        filled = sum(bool(text.strip()) for text in texts)
+        return int((words_read >= 0).sum()), int(words_read.size), filled
 
     identity = (source.identity, source.text, words.fingerprint)
     if not source.own:  # our own texts, the same for all sessions

@@ -23,7 +23,7 @@ from dpcore.privatize import table as tables
 from dpcore.privatize.label import Label, privacy_label
 from dpcore.privatize.order import Order
 from dpcore.privatize.table import PrivateCopy, TableRelease
-from dpcore.rewrite.documents import release_texts
+from dpcore.rewrite.documents import AuthorSizes, release_texts
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.tables.detection import format_of
 from dpcore.tables.files import Columns
@@ -65,6 +65,7 @@ class _Work:
         job: running or done.
         order: the request.
         source: source of the texts.
+        keep: columns that are copied unchanged.
         table: the same texts, as they are released.
         copy: the result, once it is done.
         label: label of the copy.
@@ -73,6 +74,7 @@ class _Work:
     job: TableRelease
     order: Order
     source: Source
+    keep: CopyChoices
     table: Table
     copy: PrivateCopy | None = None
     label: Label | None = None
@@ -108,9 +110,11 @@ def preview(source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoi
         left, right = st.columns(2)
         left.markdown(say("**As written**"))
         right.markdown(say("**With {mechanism}**", mechanism=mechanism.short))
+        names = ", ".join((source.released(source.text), *keep.columns))
+        # st.text: names of columns and cells of a file are not Markdown.
+        right.text(say("Columns of the copy: {names}", names=names))
         for (text, row), new in zip(rows, private, strict=True):
             left, right = st.columns(2)
-            # st.text: cells of a file are not Markdown.
             left.text(text)
             right.text(new)
             if keep.places:
@@ -134,7 +138,12 @@ def _beginning(text: str) -> str:
 
 
 def private_copy(
-    source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoices, lexicon: str
+    source: Source,
+    mechanism: Mechanism,
+    epsilon: float,
+    keep: CopyChoices,
+    lexicon: str,
+    authors: AuthorSizes | None,
 ) -> None:
     """Draw the button, the progress and the result.
 
@@ -144,6 +153,7 @@ def private_copy(
         epsilon: ε at the step of the dial.
         keep: columns that are copied unchanged.
         lexicon: name in the catalogue.
+        authors: how much one author wrote; None if no column of authors is chosen.
     """
     work: _Work | None = st.session_state.get(_WORK)
     refused = st.session_state.pop(_REFUSED, None)
@@ -173,6 +183,7 @@ def private_copy(
         DEFAULT_TREATMENT,
         reading=table.shape.reading(),
         keep_anyway=keep.risky,
+        authors=authors,
     )
     # & and not `and`: every question is drawn, also where an earlier one is not answered yet.
     allowed = _warned(mechanism, epsilon) & _once_more(source) & (not keep.open)
@@ -182,7 +193,7 @@ def private_copy(
         icon=":material/lock:",
         disabled=not allowed,
         on_click=_start,
-        args=(source, table, order, lexicon),
+        args=(source, keep, table, order, lexicon),
         help=say(
             "Replaces every word with fresh noise from the operating system, in a process of its "
             "own. It takes some seconds and spends ε once."
@@ -250,7 +261,7 @@ def _times() -> Counter[str]:
     return times
 
 
-def _start(source: Source, table: Table, order: Order, lexicon: str) -> None:
+def _start(source: Source, keep: CopyChoices, table: Table, order: Order, lexicon: str) -> None:
     old: _Work | None = st.session_state.pop(_WORK, None)
     if old is not None:
         # One release at a time: the old process would go on unseen.
@@ -260,7 +271,7 @@ def _start(source: Source, table: Table, order: Order, lexicon: str) -> None:
     except DpcoreError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_WORK] = _Work(job, order, source, table)
+    st.session_state[_WORK] = _Work(job, order, source, keep, table)
 
 
 def _stop(work: _Work) -> None:
@@ -340,7 +351,11 @@ def _show(work: _Work) -> None:
                 help=say("Saves it on your device; the server forgets it with this session."),
             )
     counted_view(
-        copy, order, work.source, lambda: [row[order.columns.text] for row in _rows(work, None)]
+        copy,
+        order,
+        work.source,
+        work.keep,
+        lambda: [row[order.columns.text] for row in _rows(work, None)],
     )
     st.markdown(say("**To cite with the copy**"))
     show_line(record["guarantee"]["statement"])

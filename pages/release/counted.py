@@ -1,48 +1,130 @@
-"""Words counted in a private copy, beside the truth that its owner knows."""
+"""Words counted in a private copy: what to expect before it is made, and groups compared after."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpcore.crowd.comparison import compare
+from dpcore.crowd.comparison import Difference, compare
 from dpcore.crowd.counting import count, true_counts
-from dpcore.crowd.estimates import LEAST_TEXTS
+from dpcore.crowd.estimates import LEAST_TEXTS, LEVEL, Estimates
 from dpcore.crowd.operators import check_countable, response_of
+from dpcore.crowd.planner import CountableWords, Plan, countable_words, plan
 from dpcore.crowd.shown import content_words
 from dpcore.errors import DpcoreError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.crowd import dots, dots_caption
 from dpcore.privatize.order import Order
+from pages.release.keeping import CopyChoices
 from pages.release.uploading import Source
 from pages.shared.figure import show_figure
-from pages.shared.language import say
+from pages.shared.language import numeral, say
 from pages.shared.messages import inform, refuse
-from pages.shared.once import latest
+from pages.shared.once import latest, session_memo
 from pages.shared.progress import Reporter
+from pages.shared.session import identity
 from pages.shared.taking import command_line, show_line
 
-_SLOT = "release_counted"
+_SLOT, _EXPECTED = "release_counted", "release_expected"
 _SHOWN = 12  # words
 _LOOKED_AT = 60  # words, of which some are function words
-_GROUPS = 4  # most groups that one figure tells apart
+_FEW = 3  # words that are drawn where the count of none is certain
+_GROUPS = 5  # most groups that one figure tells apart
+_HALF, _COMMON = 0.5, 0.01  # relative error and share of words in the sentence before a release
 
 Rows = list[dict[str, Any]]
 
 
+def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -> None:
+    """Say before a release whether its copy can be counted here, and how many texts that takes.
+
+    Args:
+        mechanism: the chosen mechanism.
+        epsilon: ε at the step of the dial.
+        texts: number of texts that are not empty.
+        words: number of their words.
+    """
+    name = mechanism.short
+    try:
+        check_countable(mechanism, epsilon)
+    except DpcoreError:
+        st.text(
+            say(
+                "Counting: nothing can be counted in a copy by {mechanism}. A copy by k-ary can "
+                "be counted on this page.",
+                mechanism=name,
+            )
+        )
+        return
+    if response_of(mechanism, epsilon) is None:
+        st.text(
+            say(
+                "Counting: this page cannot count a copy by {mechanism}; the command “count” can, "
+                "in some minutes. A copy by k-ary can be counted on this page.",
+                mechanism=name,
+            )
+        )
+        return
+    if not (texts and words):
+        return
+    per_text = float(f"{words / texts:.2g}")
+    level = 1.0 - (1.0 - LEVEL) / len(mechanism.lexicon)  # the bars hold for all words at once
+    shared: dict[str, Any] = {"epsilon": epsilon, "words_per_text": per_text, "level": level}
+
+    def expect() -> tuple[CountableWords, Plan]:
+        query = mechanism.lexicon.words[0]  # all words are alike to this mechanism
+        return (
+            countable_words(mechanism, texts=texts, error=_HALF, **shared),
+            plan(mechanism, error=_HALF, words=[query], share=_COMMON, **shared),
+        )
+
+    asked = (identity(mechanism), epsilon, texts, per_text)
+    here, needed = session_memo(_EXPECTED, asked, expect)
+    about = int(float(f"{needed.texts or 0:.2g}"))
+    if here.share is None:
+        st.text(
+            say(
+                "Counting: this page can count the copy, but {texts:,} texts are too few for any "
+                "word. For words that make up 1 % of all words it takes about {needed:,} texts, "
+                "and as many in each group to compare groups.",
+                texts=texts,
+                needed=about,
+            )
+        )
+        return
+    st.text(
+        say(
+            "Counting: this page can count the copy. In {texts:,} texts it counts to within half "
+            "of the truth only what makes up {share} of all words, or more. For 1 % it takes about "
+            "{needed:,} texts, and as many in each group to compare groups.",
+            share=numeral(f"{100 * here.share:.2g} %"),
+            texts=texts,
+            needed=about,
+        )
+    )
+
+
 def counted_view(
-    copy: object, order: Order, source: Source, private: Callable[[], Sequence[str]]
+    copy: object,
+    order: Order,
+    source: Source,
+    keep: CopyChoices,
+    private: Callable[[], Sequence[str]],
 ) -> None:
-    """Draw counts of words in a private copy with intervals, and the truth.
+    """Draw counts of words in a private copy with intervals, the truth, and groups compared.
 
     Args:
         copy: the copy; counted once for each.
         order: by which it was made.
         source: the originals.
+        keep: columns that were copied unchanged.
         private: reads the private texts.
     """
     # A block of its own: what is drawn in it once must not move the fragments behind it.
@@ -51,21 +133,71 @@ def counted_view(
         st.markdown(
             say(
                 "Anyone with the copy and its record can count words over all texts, at no "
-                "further ε. Bars are 95 % intervals for all words at once. **The rings are the "
-                "true counts of your file: only you see them, and no download contains them.**"
+                "further ε."
             )
         )
+        by = _choose_groups(source, keep)
         try:
             check_countable(order.mechanism, order.epsilon)
-            _figure_or_reason(copy, order, source, private)
+            _figure_or_reason(copy, order, source, by, private)
         except DpcoreError as error:
             refuse(say("Nothing can be counted in this copy."), error)
             return
-        _ways_on(order, source)
+        _ways_on(order, by)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """A column that was copied unchanged and divides the texts.
+
+    Attributes:
+        column: its name in the copy.
+        labels: group of each text.
+    """
+
+    column: str
+    labels: tuple[str, ...]
+
+
+def _choose_groups(source: Source, keep: CopyChoices) -> _Groups | None:
+    """Return the groups of the copy; draw a choice where several columns divide it."""
+    found: dict[int, _Groups] = {}
+    for column, place in zip(keep.columns, keep.places, strict=True):
+        labels = tuple(row[place] or say("(empty)") for row in source.table.rows)
+        sizes = Counter(labels)
+        if 2 <= len(sizes) <= _GROUPS and min(sizes.values()) >= LEAST_TEXTS:
+            found[place] = _Groups(column, labels)
+    if len(found) < 2:
+        return next(iter(found.values()), None)
+    places = list(found)
+    label = None if source.label is None else source.table.place(source.label)
+    chosen = st.selectbox(
+        say("Compare texts by"),
+        places,
+        index=places.index(label) if label in found else 0,
+        # Its own name: this is shown to the owner alone.
+        format_func=lambda place: source.table.columns[place],
+        key=f"release_compare_{'_'.join(map(str, places))}",
+        help=say("The column that was copied unchanged and divides the texts into groups."),
+    )
+    return found[chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Result of counting: rows of the figure, how many are certain, and the groups compared."""
+
+    rows: Rows
+    certain: bool
+    compared: tuple[Estimates, list[Difference]] | None = None
 
 
 def _figure_or_reason(
-    copy: object, order: Order, source: Source, private: Callable[[], Sequence[str]]
+    copy: object,
+    order: Order,
+    source: Source,
+    by: _Groups | None,
+    private: Callable[[], Sequence[str]],
 ) -> None:
     """Draw the counts, or say why they are not computed here."""
     if response_of(order.mechanism, order.epsilon) is None:
@@ -76,24 +208,104 @@ def _figure_or_reason(
             )
         )
         return
-    rows, differing = latest(_SLOT, copy, lambda: _counted(order, source, private()))
-    if not rows:
+    column = None if by is None else by.column
+    counts = latest(_SLOT, (copy, column), lambda: _counted(order, source, by, private()))
+    if not counts.rows:
         inform(say("No content word came out: it takes more texts."))
         return
+    if counts.compared is not None:
+        # st.text: words of a lexicon that a user added, and values of a column, are not Markdown.
+        st.text(verdict(*counts.compared))
+    elif not counts.certain:
+        st.text(
+            say(
+                "No count of a content word is certain: {texts:,} texts are too few at this ε. "
+                "These came out most often:",
+                texts=len(source.table.rows),
+            )
+        )
+    st.markdown(
+        say(
+            "Bars are 95 % intervals for all words at once. **The rings are the true counts of "
+            "your file: only you see them, and no download contains them.**"
+        )
+    )
     # Without files: a picture with the rings would give the true counts away.
+    rows = counts.rows
     show_figure(dots(rows), dots_caption(rows), pd.DataFrame(rows), "counted", files=False)
-    if differing:
-        # st.text: words of a lexicon that a user added are not Markdown.
-        st.text(say("Words that tell the labels apart: {words}.", words=", ".join(differing)))
 
 
-def _ways_on(order: Order, source: Source) -> None:
+def verdict(estimates: Estimates, rows: Sequence[Difference]) -> str:
+    """Say which words are more common in which group, or that no difference is certain.
+
+    Args:
+        estimates: of the words in each group.
+        rows: comparisons of the groups, the clearest first; at least one.
+    """
+    found = [row for row in rows if row.differs]
+    if not found:
+        return say(
+            "No difference between the groups is certain: {texts:,} texts are too few at this ε. "
+            "The clearest is “{word}”: about {more:,} in {group}, about {less:,} in {rest}. Among "
+            "{words:,} words, noise alone can do that.",
+            texts=int(estimates.observed.texts.sum()),
+            words=estimates.hypotheses or len(rows),
+            **_numbers(estimates, rows[0]),
+        )
+    lines = [
+        say(
+            "“{word}” is more common in {group}: about {more:,} times, and about {less:,} in "
+            "{rest}.",
+            **_numbers(estimates, row),
+        )
+        for row in found[:_FEW]
+    ]
+    for group in dict.fromkeys(_higher(row) for row in found[_FEW:]):
+        others = [f"“{row.query}”" for row in found[_FEW:_SHOWN] if _higher(row) == group]
+        if others:
+            lines.append(
+                say("More common in {group} too: {words}.", group=group, words=", ".join(others))
+            )
+    lines.append(
+        say(
+            "Certain with false discoveries at 5 % among all {words:,} words; groups are compared "
+            "by shares of their words.",
+            words=estimates.hypotheses or len(rows),
+        )
+    )
+    return "\n".join(lines)
+
+
+def _higher(row: Difference) -> str:
+    """Return the name of the group in which a word is more common."""
+    return row.group if row.difference > 0 else _rest(row)
+
+
+def _rest(row: Difference) -> str:
+    return say("the other groups") if row.rest == "the rest" else row.rest
+
+
+def _numbers(estimates: Estimates, row: Difference) -> dict[str, Any]:
+    """Return word, groups and estimated counts of a comparison, the larger share first."""
+    observed = estimates.observed
+    total, own = observed.words.sum(), observed.words[observed.groups.index(row.group)]
+    counts = [
+        (row.group, max(round(row.share * int(own)), 0)),
+        (_rest(row), max(round(row.other * int(total - own)), 0)),
+    ]
+    if row.difference < 0:
+        counts.reverse()
+    (group, more), (rest, less) = counts
+    return {"word": row.query, "group": group, "more": more, "rest": rest, "less": less}
+
+
+def _ways_on(order: Order, by: _Groups | None) -> None:
     """Draw the command that counts the same, and the way to the page Crowd."""
     st.markdown(say("**The same from the shell**"))
     name = order.out.name
     words = ["count", name, "--record", f"{name}.run.json", "--top", str(_SHOWN)]
-    if source.label is not None and _labels(order, source) is not None:
-        words += ["--by", source.released(source.label)]
+    if by is not None:
+        words += ["--by", by.column]
     show_line(command_line(*words))
     st.page_link(
         "pages/crowd/page.py",
@@ -102,37 +314,38 @@ def _ways_on(order: Order, source: Source) -> None:
     )
 
 
-def _counted(order: Order, source: Source, private: Sequence[str]) -> tuple[Rows, list[str]]:
-    """Return a row for each word and group with its truth, and the words that tell groups apart."""
-    mechanism, labels = order.mechanism, _labels(order, source)
+def _counted(order: Order, source: Source, by: _Groups | None, private: Sequence[str]) -> _Counts:
+    """Count the content words that tell groups apart, or without groups those that came out."""
+    mechanism = order.mechanism
+    labels = None if by is None else by.labels
     shared: dict[str, Any] = {"by": labels, "treatment": order.treatment}
-    top = _SHOWN if labels is not None else min(_LOOKED_AT, len(mechanism.lexicon))
     with Reporter(say("Counting")) as progress:
         estimates = count(
             private,
             mechanism,
             order.epsilon,
-            top=top,
+            top=min(_LOOKED_AT, len(mechanism.lexicon)),
             looked_at=_LOOKED_AT,
             progress=progress,
             **shared,
         )
     truth = true_counts(estimates, source.texts, mechanism.lexicon, **shared)
+    content = _content(mechanism.lexicon)
     rows = [
         row.to_dict() | {"truth": float(true)}
         for row, true in zip(estimates.rows, truth.T.ravel(), strict=True)
+        if row.query in content
     ]
-    if labels is not None:
-        return rows, list(dict.fromkeys(row.query for row in compare(estimates).found))
-    content = set(compress(mechanism.lexicon.words, content_words(mechanism.lexicon).tolist()))
-    return [row for row in rows if row["query"] in content][:_SHOWN], []
+    if labels is None:
+        certain = [row for row in rows if row["low"] > 0]
+        return _Counts((certain or rows[:_FEW])[:_SHOWN], bool(certain))
+    differences = [row for row in compare(estimates).rows if row.query in content]
+    # The words that differ; where noise may explain all, only the one that the verdict names.
+    drawn = list(dict.fromkeys(row.query for row in differences if row.differs))[:_SHOWN]
+    drawn = drawn or [row.query for row in differences[:1]]
+    by_word = {word: [row for row in rows if row["query"] == word] for word in drawn}
+    return _Counts([row for word in drawn for row in by_word[word]], True, (estimates, differences))
 
 
-def _labels(order: Order, source: Source) -> list[str] | None:
-    """Return the label of each text if the copy has them, and they are few groups of some texts."""
-    if source.label is None or source.released(source.label) not in order.columns.keep:
-        return None
-    labels = source.table.column(source.label)
-    sizes = Counter(labels)
-    few = 2 <= len(sizes) <= _GROUPS and min(sizes.values()) >= LEAST_TEXTS
-    return labels if few else None
+def _content(lexicon: Lexicon) -> frozenset[str]:
+    return frozenset(compress(lexicon.words, content_words(lexicon).tolist()))

@@ -64,10 +64,20 @@ def choose_kept(source: Source) -> CopyChoices:
                 "date there undoes what the noise does. Leave out what the copy can do without."
             ),
         )
+    if source.asked:
+        # Here, beside the columns that it names, and not with the file: a choice of the copy.
+        st.toggle(
+            say("Use the names of your columns in the private copy"),
+            key=source.asked,
+            help=say(
+                "Off: the copy, its record, its label and the commands call the columns column 1, "
+                "column 2 and so on. Names of columns can be private, too: nothing protects them."
+            ),
+        )
     # In the order of the table and not of the clicks, so that copies have one order.
     keep = tuple(name for name in others if name in chosen)
     if keep:
-        note(say("**Released unchanged, with no protection**: the columns chosen above."))
+        note(say("**Released unchanged, with no protection**: your choice above."))
     risks = tables.kept_risks(table, keep)
     dangerous = [risk for risk in risks if risk.dangerous]
     accepted = not dangerous or _accepted(source, keep, [risk.sentence for risk in dangerous])
@@ -84,13 +94,19 @@ def choose_kept(source: Source) -> CopyChoices:
     )
 
 
-def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexicon) -> None:
-    """Draw the choice of a column of authors, and the guarantee for all that one of them wrote."""
+def say_author(
+    source: Source, mechanism: Mechanism, epsilon: float, words: Lexicon
+) -> AuthorSizes | None:
+    """Draw the choice of a column of authors, and the guarantee for all that one of them wrote.
+
+    Returns:
+        How much one author wrote, for record and label of a copy; None if no column is chosen.
+    """
     table = source.table
     others = [name for name in table.columns if name != source.text]
     # Labels of our own corpus are no authors, and a file of lines has no other column.
     if not (source.own and others):
-        return
+        return None
     chosen = st.selectbox(
         say("Column of authors"),
         [None, *others],
@@ -100,11 +116,11 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
         key=f"release_author_{len(table.columns)}",
         help=say(
             "If one person wrote several texts, ε adds up over all of their words. The column is "
-            "only counted: nothing of it is shown or released."
+            "only counted: record and label say the most texts and words of one author, no name."
         ),
     )
     if chosen is None:
-        return
+        return None
 
     def count() -> AuthorSizes:
         with Reporter(say("Counting the words of each author")):
@@ -139,6 +155,7 @@ def say_author(source: Source, mechanism: Mechanism, epsilon: float, words: Lexi
             "attacked": mechanism.short,
         },
     )
+    return sizes
 
 
 def _accepted(source: Source, keep: tuple[str, ...], sentences: list[str]) -> bool:

@@ -7,7 +7,7 @@ from dpcore.errors import DpcoreError
 from pages.release.below import BELOW, ReleaseScene, below
 from pages.release.board import CHOSEN, choose_goal, goal_dial, offers_for, show_board, step_of
 from pages.release.running import run_of
-from pages.release.uploading import choose_source
+from pages.release.uploading import awaits_file, choose_source
 from pages.shared import link
 from pages.shared.frame import arrived_by_address, heading
 from pages.shared.language import say
@@ -76,6 +76,14 @@ with st.container(key="release_line", horizontal=True, vertical_alignment="cente
 dial_place = st.container()
 words = lexicon_or_stop(name)
 members = mechanisms_or_stop(words, chosen)
+if source is not None and awaits_file(source):
+    # On the page and not with the uploader: that is folded away, and the table shows other texts.
+    st.text(
+        say(
+            "No file is here: an uploaded file is forgotten when its page is left. The teaching "
+            "corpus is shown until you drop your file again."
+        )
+    )
 try:
     run = None if source is None else run_of(source)
     # Before the dial, whose readings are the ε of these offers.

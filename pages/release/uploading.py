@@ -44,7 +44,7 @@ CORPORA = {
 TEACHING_FILE = "teaching.csv"
 """File name of the teaching corpus."""
 _CORPUS = "use_corpus"
-_NONE = later("none: accuracy is not measured")
+_NONE = later("none: no accuracy test")
 _SHOWN = 3  # rows, and cells of the first line
 _CELL = 60  # characters of a cell of the first line
 _FIRST = {"yes": later("Names of columns"), "no": later("A text, like the lines below")}
@@ -62,7 +62,8 @@ class Source:
         text: the column of texts.
         label: the column of labels; None where there is none.
         identity: key of the texts in this session; it reveals nothing about them.
-        public: True if names of columns may be released: the user agreed, or they are ours.
+        asked: key of the field in which the user agrees that names of columns are released; empty
+            where the names are ours.
     """
 
     corpus: str
@@ -71,12 +72,17 @@ class Source:
     text: str
     label: str | None
     identity: str
-    public: bool = True
+    asked: str = ""
 
     @property
     def own(self) -> bool:
         """True if it was uploaded."""
         return self.corpus == UPLOAD
+
+    @property
+    def public(self) -> bool:
+        """True if names of columns may be released: the user agreed, or they are ours."""
+        return not self.asked or bool(st.session_state.get(self.asked))
 
     @property
     def texts(self) -> list[str]:
@@ -146,6 +152,11 @@ def choose_source() -> Source | None:
     except DpcoreError as error:
         refuse(say("This file cannot be used."), error)
         return None
+
+
+def awaits_file(source: Source) -> bool:
+    """Return True if an uploaded file is chosen and there is none, so that `source` is ours."""
+    return not source.own and st.session_state.get(_CORPUS) == UPLOAD
 
 
 def labelled(source: Source, most: int) -> LabelledTexts:
@@ -220,7 +231,7 @@ def _own(file: UploadedFile, data: bytes) -> Source:
     Raises:
         DpcoreError: the file cannot be read this way.
     """
-    table, public = _read(file, data)
+    table, asked = _read(file, data)
     columns, count = table.columns, len(table.columns)
     lengths = [sum(len(row[i]) for row in table.rows) for i in range(count)]
     # Labels and dates are short: the texts are most likely the longest column.
@@ -262,12 +273,12 @@ def _own(file: UploadedFile, data: bytes) -> Source:
         columns[text],
         None if label is None else columns[label],
         digest,
-        public,
+        asked,
     )
 
 
-def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
-    """Return the table of a file, read as the user says, and True if its names are public.
+def _read(file: UploadedFile, data: bytes) -> tuple[Table, str]:
+    """Return the table of a file, read as the user says, and the key of `Source.asked`.
 
     Raises:
         DpcoreError: the file cannot be read this way.
@@ -297,11 +308,13 @@ def _read(file: UploadedFile, data: bytes) -> tuple[Table, bool]:
         reading=Reading(encoding=encoding, separator=separator, header=header or AUTO),
     )
     with asked:
-        return table, _names(table, key)
+        _ask_first_line(table, key)
+    ours = table.shape.format == "text" or table.shape.header == "no"
+    return table, "" if ours else f"{key}_public"
 
 
-def _names(table: Table, key: str) -> bool:
-    """Ask about the content of the first line, and whether names of columns may be released."""
+def _ask_first_line(table: Table, key: str) -> None:
+    """Ask about the content of the first line."""
     # st.text: cells of the file are not Markdown.
     st.text(say("Read as {shape}.", shape=table.shape.sentence))
     if table.shape.first is not None:
@@ -321,13 +334,3 @@ def _names(table: Table, key: str) -> bool:
                 "columns are not texts: nothing protects them."
             ),
         )
-    if table.shape.format == "text" or table.shape.header == "no":
-        return True  # the names are ours
-    return st.toggle(
-        say("Use these names in the private copy"),
-        key=f"{key}_public",
-        help=say(
-            "Off: the copy, its record, its label and the commands call the columns column 1, "
-            "column 2 and so on. Names of columns can be private, too: nothing protects them."
-        ),
-    )

@@ -125,7 +125,7 @@ def guess_offer(
         return Offer(None, NOT_MEASURED)
     most = curve.keeps_below(quantity, share)
     if most is None:
-        return Offer(None, Filled("gives away more, or perhaps more, at every ε that was measured"))
+        return Offer(None, Filled("may exceed the goal at every ε that was measured"))
     why = Filled("the largest ε that was measured") if most == curve.epsilons[-1] else ""
     return _offer(mechanism, curve, taught, _down(mechanism, most), why)
 
@@ -144,7 +144,7 @@ def accuracy_offer(
     if solved is None:
         return Offer(None, UNLEARNED)
     if solved.high is None:
-        return Offer(None, Filled("loses more, or perhaps more, at every ε that was measured"))
+        return Offer(None, Filled("may miss the goal at every ε that was measured"))
     why = (
         Filled("or less: the smallest ε that was measured")
         if solved.high <= solved.smallest

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.audit.composition import composition
 from dpcore.jobs.executors import Serial
 from dpcore.lexicon.catalogue import load
 from dpcore.limits import PAGE_RELEASE_ROWS
@@ -83,6 +84,7 @@ def test_columns_go_along_only_if_they_were_chosen(
     assert test.multiselect(key="release_keep_3").value == []
     test.multiselect(key="release_keep_3").set_value(["*stars*"]).run()
     assert "Released unchanged, with no protection" in shown_text(test)
+    assert "Columns of the copy: column 1, column 2" in [each.value for each in test.text]
     test = made(test, started)
     work = files(test)
     rows = list(csv.DictReader(io.StringIO(work.copy.data.decode(), newline="")))
@@ -94,7 +96,7 @@ def test_columns_go_along_only_if_they_were_chosen(
         "keep": ["column 2"],
         "original": False,
     }
-    assert "the columns column 2, unchanged" in work.label.to_html()
+    assert "the column column 2, unchanged" in work.label.to_html()
     shown = shown_text(test)
     for _, sentences in work.label.sections:
         for sentence in sentences:
@@ -163,6 +165,41 @@ def test_a_column_that_gives_people_away_takes_a_word(
     assert "addresses" in json.dumps(work.copy.record["kept"])
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert "--keep 'column 3' --keep-anyway" in command
+
+
+def test_the_preview_shows_the_names_that_the_copy_gets(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    test.multiselect(key="release_keep_3").set_value(["*stars*"]).run()
+    (asked,) = [toggle for toggle in test.toggle if str(toggle.key).endswith("_public")]
+    assert asked.label == "Use the names of your columns in the private copy"
+    assert not asked.value  # names are private until a person says otherwise
+    asked.set_value(True).run()
+    assert "Columns of the copy: words, *stars*" in [each.value for each in test.text]
+    rows = csv.DictReader(io.StringIO(files(made(test, started)).copy.data.decode(), newline=""))
+    assert list(rows.fieldnames or ()) == ["words", "*stars*"]
+
+
+def test_record_and_label_say_what_holds_for_one_author_as_the_page_does(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    assert "who wrote what was not counted here" in files(made(test, started)).label.to_html()
+    test = upload(opened(**ONE), DATA.encode())
+    test.selectbox(key="release_author_3").set_value("*stars*").run()
+    assert "2 authors; no one wrote more than 15 texts and 75 words." in shown_text(test)
+    work = files(made(test, started))
+    tem = create("tem", load("default"))
+    expected = composition(tem, goal_epsilon("tem"), 75).to_dict() | {"texts": 15}
+    assert work.copy.record["composed_author"] == expected
+    assert json.loads(work.label.to_json())["author"] == expected
+    sentence = (
+        "All texts of one author: no one wrote more than 15 texts and 75 protected words. Taken "
+        f"as one text: {expected['statement']}"
+    )
+    assert sentence in work.label.to_html()
+    assert expected["statement"] in [each.value for each in test.text]  # beside the button too
 
 
 SWALLOWED = 'text,label\nbad weather,1\nmy doctor,2" tall\nrosa has hiv,"3\nmore,4\n"\nx,5\n'

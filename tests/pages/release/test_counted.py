@@ -9,11 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore as dp
+from dpcore.crowd.planner import countable_words, plan
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from tests.pages.app import figures, shown_text
-from tests.pages.release.settings import upload
+from tests.pages.release.settings import goal_epsilon, upload
 from tests.pages.release.test_copy import files, made, started
 
 __all__ = ["started"]
@@ -22,6 +23,7 @@ TEXTS = ("The film was wonderful, a wonderful cast.", "A boring film, terrible a
 DATA = "text,verdict\n" + "".join(
     f'"{TEXTS[i % 2]}",{"good" if i % 2 else "bad"}\n' for i in range(600)
 )
+WRITTEN = (("wonderful", "bad"), ("boring", "good"))
 RESPONSE = {"use_metric": [], "use_local": ["k-ary"], "use_log": [], "offer": "k-ary"}
 
 
@@ -61,9 +63,13 @@ def test_counts_by_label_are_those_of_the_engine_and_the_rings_the_truth(
     # A file of the figure would hold the truth.
     assert not [each for each in test.get("expander") if each.label == "Numbers and files"]
     shown = shown_text(test)
-    assert "Words that tell the labels apart: " in shown
-    for word in ("wonderful", "boring"):
-        assert word in shown.partition("Words that tell the labels apart: ")[2].partition("\n")[0]
+    for word, group in WRITTEN:
+        more = round(expected[word, group].estimate)
+        assert f"“{word}” is more common in {group}: about {more:,} times, and about " in shown
+    assert "Certain with false discoveries at 5 % among all 25,000 words" in shown
+    # No word is drawn that was never written, and came out by noise alone.
+    words = {word.strip(".,").lower() for text in TEXTS for word in text.split()}
+    assert set(first["y"]) == set(second["y"]) <= words
     (command,) = (code.value for code in test.code if " count " in code.value)
     assert command == (
         "python -m dpcore count private.csv --record private.csv.run.json --top 12 --by 'column 2'"
@@ -80,8 +86,73 @@ def test_without_a_label_content_words_are_counted(
     assert {"film", "wonderful", "boring"} <= set(only["y"])
     assert not {"the", "a", "was"} & set(only["y"])
     assert dict(zip(rings["y"], rings["x"], strict=True))["film"] == 600
-    assert "tell the labels apart" not in shown_text(test)
+    assert "is more common in" not in shown_text(test)
     assert "--by" not in "".join(code.value for code in test.code)
+
+
+FEW = "text,verdict,month\n" + "".join(
+    f'"{TEXTS[i % 2]}",{"good" if i % 2 else ""},{i % 3}\n' for i in range(24)
+)
+
+
+def test_too_few_texts_are_said_to_be_too_few_and_an_empty_group_has_a_name(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**RESPONSE), FEW.encode())
+    test.multiselect(key="release_keep_3").set_value(["verdict"]).run()
+    test = made(test, started)
+    shown = shown_text(test)
+    assert "No difference between the groups is certain: 24 texts are too few at this ε." in shown
+    assert "Among 25,000 words, noise alone can do that." in shown
+    traces = figures(test)[-1]["data"]
+    assert {trace["name"] for trace in traces} == {"(empty)", "good", "truth"}
+    (word,) = set(traces[0]["y"])  # the one of the sentence
+    assert f"The clearest is “{word}”: about " in shown
+
+
+def test_of_two_columns_one_is_chosen_to_compare_by(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**RESPONSE), FEW.encode())
+    test.multiselect(key="release_keep_3").set_value(["verdict", "month"]).run()
+    test = made(test, started)
+    (field,) = [box for box in test.selectbox if box.label == "Compare texts by"]
+    assert field.options == ["verdict", "month"]
+    other = next(place for place in (1, 2) if place != field.value)
+    field.set_value(other).run()
+    command = next(code.value for code in test.code if " count " in code.value)
+    assert f"--by 'column {other + 1}'" in command
+    groups = {trace["name"] for trace in figures(test)[-1]["data"]}
+    assert groups == ({"0", "1", "2", "truth"} if other == 2 else {"(empty)", "good", "truth"})
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("k-ary", "Counting: this page can count the copy. In 600 texts it counts to within half"),
+        ("tem", "Counting: this page cannot count a copy by tem; the command “count” can"),
+        ("madlib", "Counting: nothing can be counted in a copy by madlib."),
+    ],
+)
+def test_before_the_release_it_is_said_what_can_be_counted(
+    opened: Callable[..., AppTest], name: str, says: str
+) -> None:
+    group = "use_local" if name == "k-ary" else "use_metric"
+    settings: dict[str, Any] = {"use_metric": [], "use_local": [], "use_log": [], "offer": name}
+    test = upload(opened(**settings | {group: [name]}), DATA.encode())
+    assert says in shown_text(test)
+    if name == "k-ary":
+        epsilon = goal_epsilon(name)
+        level = 1 - 0.05 / len(load("default"))
+        mechanism = create(name, load("default"))
+        asked: dict[str, Any] = {"epsilon": epsilon, "words_per_text": 6.5, "level": level}
+        share = countable_words(mechanism, texts=600, error=0.5, **asked).share
+        needed = plan(mechanism, error=0.5, words="the", share=0.01, **asked).texts
+        assert share is not None
+        assert needed is not None
+        shown = shown_text(test)
+        assert f"only what makes up {100 * share:.2g} % of all words, or more." in shown
+        assert f"it takes about {int(float(f'{needed:.2g}')):,} texts" in shown
 
 
 @pytest.mark.slow
@@ -97,6 +168,7 @@ def test_what_cannot_be_counted_here_is_said(
     assert work.order.mechanism.short == create(name, load("default")).short
     assert work.order.treatment == DEFAULT_TREATMENT
     assert says in shown_text(test) + " ".join(e.value for e in test.error)
+    assert "The rings are" not in shown_text(test)  # nothing is drawn
     assert any(" count " in code.value for code in test.code) == (name == "tem")
 
 

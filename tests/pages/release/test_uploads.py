@@ -103,6 +103,29 @@ def test_a_file_of_another_language_is_told_that_it_would_be_random_words(
     assert "are not in the vocabulary**" not in shown_text(test)
 
 
+def test_empty_texts_are_counted_as_such(opened: Callable[..., AppTest]) -> None:
+    data = "text,label\n" + "".join(f"{'the weather' if i % 3 else ''},{i % 2}\n" for i in range(9))
+    assert "own.csv: 9 texts, 3 of them empty; 100%" in shown_text(
+        upload(opened(**SMALL), data.encode())
+    )
+
+
+def test_a_file_that_is_not_here_any_more_is_said_so(opened: Callable[..., AppTest]) -> None:
+    test = opened(**SMALL, use_corpus="uploaded")
+    shown = shown_text(test)
+    assert "No file is here: an uploaded file is forgotten when its page is left." in shown
+    assert "teaching.csv: 1,440 texts" in shown
+    assert "No file is here" not in shown_text(opened(**SMALL))
+    assert "No file is here" not in shown_text(upload(test, b"text,label\na,1\nb,2\n"))
+
+
+def test_the_row_that_the_page_starts_with_is_not_praised(opened: Callable[..., AppTest]) -> None:
+    shown = shown_text(opened())
+    assert "tem is only the row that the page starts with: click another." in shown
+    assert "is only the row" not in shown_text(opened(offer="madlib"))
+    assert "is only the row" not in shown_text(opened(use_metric=["tem"], use_local=[], use_log=[]))
+
+
 def test_a_goal_of_accuracy_asks_for_the_test(opened: Callable[..., AppTest]) -> None:
     test = upload(opened(**SMALL, aim="accuracy"), f"words,kind\n{ROWS}\n".encode())
     assert "This goal needs accuracy on your texts: start the test" in shown_text(test)
