@@ -118,7 +118,7 @@ def preview(source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoi
             left.text(text)
             right.text(new)
             if keep.places:
-                cells = " | ".join(_beginning(row[i]) for i in keep.places)
+                cells = " | ".join(_beginning(row[i]) or say("(empty)") for i in keep.places)
                 right.text(say("Unchanged: {cells}", cells=cells))
         note(
             say(

@@ -264,12 +264,12 @@ def verdict(estimates: Estimates, rows: Sequence[Difference]) -> str:
         others = [f"“{row.query}”" for row in found[_FEW:_SHOWN] if _higher(row) == group]
         if others:
             lines.append(
-                say("More common in {group} too: {words}.", group=group, words=", ".join(others))
+                say("More common in {group}: {words}.", group=group, words=", ".join(others))
             )
     lines.append(
         say(
-            "Certain with false discoveries at 5 % among all {words:,} words; groups are compared "
-            "by shares of their words.",
+            "On average, at most 5 % of such findings are false: all {words:,} words were "
+            "compared, by their shares of each group's words.",
             words=estimates.hypotheses or len(rows),
         )
     )
