@@ -1,6 +1,6 @@
 // Dial: one slider with two readings, leakage and guarantee. Moving it only shows another step and
 // announces it to the page (event "dpcore:dial"): the components that follow it already have their
-// numbers. The server is informed when the dial rests.
+// numbers. The server is informed when the dial rests. spoken.js is prepended.
 
 const REST_MS = 250;
 const SWEEP_MS = 2000;
@@ -21,19 +21,45 @@ function reading(side) {
   return { box, about, value };
 }
 
+// The step for a typed number, and a sentence if it is another number. A share is a limit: its step
+// is never above it. Of ε it is the nearest: equal ratios are equal distances.
+function stepFor({ values, most }, typed) {
+  const wanted = Number(typed);
+  if (!(wanted > 0 && wanted < Infinity)) return [-1, words.nonsense];
+  const exact = values.findIndex((n) => n !== null && few(n, most) === wanted);
+  if (exact >= 0) return [exact, ""];
+  const there = values.filter((n) => n !== null);
+  const least = Math.min(...there);
+  const largest = Math.max(...there);
+  let took = wanted < least ? least : largest;
+  let why = wanted < least ? words.least : words.largest;
+  if (wanted >= least && wanted <= largest) {
+    const far = (n) => Math.abs(Math.log(n / wanted));
+    took = most
+      ? Math.max(...there.filter((n) => n <= wanted))
+      : there.reduce((best, n) => (far(n) < far(best) ? n : best));
+    why = most ? words.below : words.nearest;
+  }
+  const said = { took: written(few(took, most), DIGITS), typed: written(wanted, DIGITS) };
+  return [values.indexOf(took), filled(why, said)];
+}
+
+// As shown in the field: a share is an estimate, and has three digits.
+const few = (number, most) => Number(number.toPrecision(most ? 3 : 4));
+const DIGITS = { maximumSignificantDigits: 15 };
+
 function field(state, name) {
   const label = node("label");
   const input = node("input");
   input.type = "number";
   input.step = "any";
   input.min = "0";
-  // The nearest step: equal ratios are equal distances.
   input.addEventListener("change", () => {
-    const wanted = Math.log(Number(input.value));
-    if (!Number.isFinite(wanted)) return show(state, state.step);
-    const numbers = state.data.fields[name].values;
-    const far = numbers.map((n) => (n === null ? Infinity : Math.abs(Math.log(n) - wanted)));
-    moved(state, far.indexOf(Math.min(...far)));
+    const [step, why] = stepFor(state.data.fields[name], input.value);
+    show(state, step < 0 ? state.step : step); // replaces the typed number in any case
+    state.note.textContent = why;
+    if (step < 0) return;
+    tell(state, false);
     rest(state);
   });
   const title = node("span");
@@ -60,9 +86,11 @@ function show(state, step) {
   input.value = state.step;
   input.setAttribute("aria-valuetext", spoken);
   for (const [name, { input: box }] of state.fields) {
-    const number = data.fields[name].values[state.step];
-    box.value = number === null ? "" : number;
+    const { values, most } = data.fields[name];
+    const number = values[state.step];
+    box.value = number === null ? "" : few(number, most);
   }
+  state.note.textContent = "";
 }
 
 function moved(state, step) {
@@ -141,6 +169,8 @@ function build(state) {
     state.fields.set(name, made);
     exact.append(made.label);
   }
+  state.note = node("output", "note"); // read aloud when it changes
+  exact.append(state.note);
   if (state.fields.size) low.after(exact);
 }
 
@@ -165,6 +195,7 @@ export default function (component) {
     state.stop();
     state.shown = shown;
     state.data = data;
+    speakAs(data);
     build(state);
   }
   // A step from the server counts if the server chose it (a link, a button), not if it repeats a

@@ -18,12 +18,20 @@ import streamlit as st
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import number
-from pages.shared.language import later, numeral, say
+from pages.shared.language import ENGLISH, for_component, later, numeral, say, speaking
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.dial"
 _PLACE = "dial_place"
 _TURNS = "dial_turns"
+_TYPED = {
+    "below": later("Between two steps: {took} is the nearest that is at most {typed}."),
+    "nearest": later("Between two steps: {took} is the nearest to {typed}."),
+    "largest": later("The largest step here is {took}."),
+    "least": later("The smallest step here is {took}."),
+    "nonsense": later("Nothing has changed: type a number above 0."),
+}
+"""Answers to a typed number that is at no step; the component fills their gaps."""
 
 # Below Streamlit's own bar, above the scrolling content. A sticky element stays within its parent,
 # so the sticky element is the block of the page that holds the dial: each page gives the dial a
@@ -80,8 +88,9 @@ class Dial:
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, js = ((_HERE / f"dial.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
-    return st.components.v2.component(_KEY, css=css, js=js)
+    names = "dial.css", "spoken.js", "dial.js"
+    css, *js = ((_HERE / name).read_text(encoding="utf-8") for name in names)
+    return st.components.v2.component(_KEY, css=css, js="\n".join(js))
 
 
 def show_dial(dial: Dial, step: int, on_rest: Callable[[int], None]) -> None:
@@ -111,27 +120,31 @@ def turn_dial(name: str) -> None:
 
 
 def _data(dial: Dial, step: int) -> dict[str, Any]:
-    percent = {"share": [_percent(s.share) for s in dial.steps]}
+    shares = [s.share for s in dial.steps]
     epsilons = [s.epsilon for s in dial.steps]
-    logarithms = [None if e is None else round(math.log(e), 4) for e in epsilons]
-    numbers = percent | {"epsilon": epsilons, "logarithm": logarithms}
+    numbers = {
+        "share": [None if share is None else 100 * share for share in shares],
+        "epsilon": epsilons,
+        "logarithm": [None if e is None else round(math.log(e), 4) for e in epsilons],
+    }
+    fields = {
+        name: {"title": title, "values": numbers[name], "most": name == "share"}
+        for name, title in dial.fields
+        if numbers[name] != [None] * len(dial.steps)
+    }
     return {
         "group": dial.name,
         "label": dial.label,
         "ends": [say(end) for end in dial.ends],
         "exact": say("Type a number"),
-        "fields": {name: {"title": title, "values": numbers[name]} for name, title in dial.fields},
+        "fields": fields,
         "steps": [{"left": s.left, "right": s.right, "spoken": s.spoken} for s in dial.steps],
         "epsilons": epsilons,
-        "shares": [s.share for s in dial.steps],
+        "shares": shares,
         "step": step,
         "sweep": dial.sweep,
         "turn": st.session_state.get(_TURNS, {}).get(dial.name, 0),
-    }
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else float(f"{100 * share:.3g}")
+    } | for_component(_TYPED)
 
 
 # The three groups of mechanisms, each with its own slider: their ε are different quantities.

@@ -78,11 +78,24 @@ def test_a_number_can_be_typed(app_url: str, page: Page) -> None:
     opened(page, f"{app_url}/tradeoff")
     page.get_by_text("Type a number").click()
     field = page.get_by_role("spinbutton", name="of 100", exact=True)
-    for typed, shown in (("33", "35"), ("0.2", "1"), ("1e9", "90"), ("-4", "90"), ("", "90")):
+    said = page.locator(".dial .note")
+    for typed, shown, why in (
+        ("25", "25", ""),
+        # A limit: the step is not above it, though 35 is nearer.
+        ("33", "30", "Between two steps: 30 is the nearest that is at most 33."),
+        ("0.2", "1", "The smallest step here is 1."),
+        ("1e9", "90", "The largest step here is 90."),
+        ("-4", "90", "Nothing has changed: type a number above 0."),
+        ("", "90", "Nothing has changed: type a number above 0."),
+    ):
         field.fill(typed)
         field.press("Enter")
         field.blur()
         expect(page.locator(".dial .left .value")).to_have_text(f"{shown} of 100 content words")
+        expect(said).to_have_text(why)
+        expect(field).to_have_value(shown)
+    page.get_by_role("slider", name=DIAL).press("ArrowLeft")
+    expect(said).to_have_text("")
 
 
 def test_a_step_is_drawn_within_a_frame(app_url: str, page: Page) -> None:
