@@ -25,8 +25,8 @@ from dpcore.plots.attack.words import chance_text
 from pages.attacker.scene import GAME, AttackerScene
 from pages.attacker.tables import candidate_table, game_icons, score_table
 from pages.shared import link
-from pages.shared.dial import group_of, turn_dial
-from pages.shared.epsilon_dial import default_epsilon, epsilon_of, set_epsilon
+from pages.shared.dial import GROUPS, group_of, turn_dial
+from pages.shared.epsilon_dial import EPSILONS, epsilon_of, set_epsilon
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, numeral, say
 from pages.shared.link import choose_seed, pick, whole_number
@@ -45,43 +45,45 @@ _MECHANISM, _EPSILON = "madlib", 10.0
 """With the default list and three outputs the best attacker is right in about 55 of 100 rounds (by
 chance in 17), and in about 30 of 100 an output is the secret: neither trivial nor hopeless. At
 ε = 12 it is about 75 and 60."""
-_PLAYING, _APART, _PLAYED = "attack_playing", "attack_apart", "attack_played"
+_CHOICE, _PLAYED = "attacked", "attack_played"
 
 
 def keep_apart(*, playing: bool) -> None:
     """Exchange mechanism and ε when the game is opened or left; call it before they are drawn.
 
-    A link that names one of them decides, and so does a choice made on another page meanwhile.
+    Those of the other views and pages are as before when the game is left, by a tab or by the menu.
+    A visit that begins with a link to the game is played as the link says.
 
     Args:
         playing: True if the game is the open view.
     """
-    before = st.session_state.get(_PLAYING)
-    st.session_state[_PLAYING] = playing
-    if playing and before is None:
-        if not any(n == "attacked" or n.startswith("eps_") for n in st.query_params):
-            _put(_MECHANISM, _EPSILON, carried=False)
-    elif playing and not before:
-        st.session_state[_APART] = _present()
-        _put(*st.session_state.get(_PLAYED, (_MECHANISM, _EPSILON)), carried=False)
-    elif before and not playing and _present() == st.session_state.get(_PLAYED):
-        start = group_of(resolve(START_MECHANISM).meaning)
-        _put(*st.session_state.get(_APART, (START_MECHANISM, default_epsilon(start))))
+    if playing == link.is_laid_aside():
+        return
+    if playing:
+        # No page of this visit has drawn these: so the address holds them from outside.
+        asked = [
+            name
+            for name in st.query_params
+            if name not in st.session_state and (name == _CHOICE or name in EPSILONS)
+        ]
+        link.lay_aside({_CHOICE: START_MECHANISM} | dict.fromkeys(EPSILONS))
+        if asked:
+            return
+        short, epsilon = st.session_state.get(_PLAYED, (_MECHANISM, _EPSILON))
+        st.session_state[_CHOICE] = short
+        # The field writes into the link only what is chosen in it.
+        link.put({_CHOICE: [short] if short != START_MECHANISM else []})
+        set_epsilon(group_of(resolve(short).meaning), epsilon, carried=False)
+    else:
+        link.take_back()
+    for group in GROUPS:
+        turn_dial(group.name)
 
 
 def _present() -> tuple[str, float]:
     """Return the chosen mechanism and the ε of its dial."""
-    short = st.session_state.get("attacked", START_MECHANISM)
+    short = st.session_state.get(_CHOICE, START_MECHANISM)
     return short, epsilon_of(group_of(resolve(short).meaning))
-
-
-def _put(short: str, epsilon: float, *, carried: bool = True) -> None:
-    st.session_state["attacked"] = short
-    # The field writes into the link only what is chosen in it.
-    link.put({"attacked": [short] if short != START_MECHANISM else []})
-    group = group_of(resolve(short).meaning)
-    set_epsilon(group, epsilon, carried=carried)
-    turn_dial(group.name)
 
 
 # Rounds of the guessing game, kept in this session only.

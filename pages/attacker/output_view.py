@@ -167,7 +167,7 @@ def steps_of(
             known[place] = _rare(scene, output)
             return True
         if view is not None:
-            known[place] = _shown(scene, view, output)
+            known[place] = _shown(scene, view, output, belief.known)
         return view is not None
 
     # The current step is needed whatever it takes; the others only as far as time allows.
@@ -187,7 +187,7 @@ def steps_of(
     return [known.get(place) for place in range(len(scenes))]
 
 
-def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
+def _shown(scene: AttackerScene, view: Look, output: int, known: str) -> dict[str, Any]:
     names = scene.words.words
     named = view.top[:LETTERS]
     best = named[0]
@@ -196,7 +196,14 @@ def _shown(scene: AttackerScene, view: Look, output: int) -> dict[str, Any]:
     panels = [of_hundred([*share, max(0.0, 1.0 - sum(share))]).tolist() for share in shares]
     # An upper bound, so it is rounded up.
     bound = numeral(chance_at_most(view.bound))
-    lines = [say("The guarantee alone allows up to {bound}.", bound=bound)]
+    # Under the prior of this view; at the dial the guarantee is read for common words.
+    lines = [
+        say(
+            "With {prior}, the guarantee alone allows up to {bound} for one output.",
+            prior=known,
+            bound=bound,
+        )
+    ]
     lines.append(say(others_sentence(belief_table(scene.words, view), view.perplexity)))
     return {
         "title": _title(scene, output),

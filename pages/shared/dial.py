@@ -18,7 +18,7 @@ import streamlit as st
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import number
-from pages.shared.language import ENGLISH, for_component, later, numeral, say, speaking
+from pages.shared.language import for_component, later, numeral, say
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.dial"

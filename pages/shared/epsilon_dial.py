@@ -1,13 +1,15 @@
 """Dial and default ε of one group of mechanisms, the same on every page, with the guessed words.
 
-ε is kept in the session and in the link as `eps_<group>`. It carries over from page to page if a
-person chose it; a default stays on its page.
+ε is kept in the session and in the link as `eps_<group>`. One that a person chose carries over to
+every page; where its mechanisms do not admit it, the nearest step is shown, said, and stays there.
+An ε that nobody chose, a default or an example, stays on its page too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -15,7 +17,7 @@ from dpcore.attack.trade.ground import GUESSED
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.papers.ours.tradeoff import recorded_curve
 from pages.shared import link
-from pages.shared.dial import Dial, Group, Step, admissible_grid, show_dial, turn_dial
+from pages.shared.dial import GROUPS, Dial, Group, Step, admissible_grid, show_dial, turn_dial
 from pages.shared.frame import open_address
 from pages.shared.guessed import ABOUT, guessed
 from pages.shared.language import language, later, numeral, say
@@ -58,9 +60,28 @@ def default_epsilon(group: Group, members: Sequence[Mechanism] = ()) -> float:
     return next((epsilon for epsilon in group.grid if epsilon >= least), least)
 
 
-_LINKED, _DEFAULTS = "epsilons_linked", "epsilons_by_default"
+_LINKED, _OWN = "epsilons_linked", "epsilons_of_one_page"
+EPSILONS = (*(f"eps_{group.name}" for group in GROUPS), _OWN)
+"""Keys of the session that hold every ε and if a person chose it."""
+
+
+@dataclass(frozen=True)
+class _Own:
+    """ε that belongs to one page.
+
+    Attributes:
+        page: its address.
+        epsilon: ε there.
+        chosen: the ε that a person chose and the page does not admit; None if nobody chose one.
+    """
+
+    page: str
+    epsilon: float
+    chosen: float | None = None
+
+
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_PERMITTED, _UNKNOWN = later("The guarantee allows"), later("not known here")
+_PERMITTED, _UNKNOWN = later("The guarantee allows, by frequency"), later("not known here")
 
 
 def epsilon_dial(
@@ -91,7 +112,7 @@ def epsilon_dial(
     epsilon = _present(group, steps, usual)
 
     def rested(step: int) -> None:
-        _defaults().pop(_key(group), None)
+        _own().pop(_key(group), None)
         set_epsilon(group, steps[step], steps[usual])
         if on_rest is not None:
             on_rest()
@@ -115,9 +136,9 @@ def set_epsilon(
         carried: False if it belongs to this page alone, until a person moves the dial.
     """
     if usual is None:
-        _defaults().pop(_key(group), None)
+        _own().pop(_key(group), None)
     if not carried:
-        _defaults()[_key(group)] = open_address(), epsilon
+        _own()[_key(group)] = _Own(open_address(), epsilon)
     st.session_state[_key(group)] = epsilon
     label = group.label(epsilon)
     link.write(_key(group), label, "" if usual is None else group.label(usual))
@@ -131,27 +152,28 @@ def epsilon_of(group: Group) -> float:
 
 def epsilon_is_chosen(group: Group) -> bool:
     """Return True if a person chose ε of a group, on this page or one before."""
-    return _key(group) in st.session_state and _key(group) not in _defaults()
+    own = _own().get(_key(group))
+    return _key(group) in st.session_state and (own is None or own.chosen is not None)
 
 
 def _key(group: Group) -> str:
     return f"eps_{group.name}"
 
 
-def _defaults() -> dict[str, tuple[str, float]]:
-    """Return the page and ε of each group whose ε is a default, by name in the link."""
-    defaults: dict[str, tuple[str, float]] = st.session_state.setdefault(_DEFAULTS, {})
-    return defaults
+def _own() -> dict[str, _Own]:
+    """Return every ε that belongs to one page, by name in the link."""
+    own: dict[str, _Own] = st.session_state.setdefault(_OWN, {})
+    return own
 
 
 def _present(group: Group, steps: Sequence[float], usual: int) -> float:
     """Return the position of the dial: from a new link, else the last one, else the default."""
-    key = _key(group)
+    key, page = _key(group), open_address()
     linked = st.query_params.get(key)
     seen = st.session_state.setdefault(_LINKED, {})
     if linked is not None and linked != seen.get(key):
         seen[key] = linked
-        _defaults().pop(key, None)
+        _own().pop(key, None)
         turn_dial(group.name)
         try:
             wanted = math.exp(float(linked)) if group.logarithm else float(linked)
@@ -160,26 +182,54 @@ def _present(group: Group, steps: Sequence[float], usual: int) -> float:
         if not 0 < wanted < math.inf:
             return steps[usual]
         nearest = steps[_nearest(steps, wanted)]
-        if not math.isclose(nearest, wanted, rel_tol=1e-2):
-            st.toast(
-                say(
-                    "The link asks for {unit} = {wanted}; the dial's nearest step is {nearest}.",
-                    unit="ln ε" if group.logarithm else "ε",
-                    wanted=numeral(f"{float(linked):.3g}"),
-                    nearest=numeral(group.label(nearest)),
-                ),
-                icon=":material/info:",
+        # A link has six digits.
+        if not math.isclose(nearest, wanted, rel_tol=1e-4):
+            _say_nearest(
+                group,
+                later("The link asks for {unit} = {wanted}; the dial's nearest step is {nearest}."),
+                wanted,
+                nearest,
             )
         return nearest
-    left, page = st.session_state.get(key), open_address()
-    default_page, default = _defaults().get(key, (page, left))
-    if left is None or (default == left and default_page != page):
-        _defaults()[key] = page, steps[usual]
+    shown = st.session_state.get(key)
+    own = _own().get(key)
+    if own is not None and own.epsilon != shown:  # something else was set since
+        own = None
+    chosen = shown if own is None else own.chosen
+    if shown is None or (chosen is None and own is not None and own.page != page):
+        _own()[key] = _Own(page, steps[usual])
         turn_dial(group.name)
         return steps[usual]
-    if left not in steps:
+    nearest = steps[_nearest(steps, shown if chosen is None else chosen)]
+    if nearest != shown:
         turn_dial(group.name)
-    return steps[_nearest(steps, left)]
+    if nearest == chosen:
+        _own().pop(key, None)
+    else:
+        news = _Own(page, nearest, chosen)
+        if chosen is not None and news != own:
+            _say_nearest(
+                group,
+                later("You chose {unit} = {wanted}; the nearest step here is {nearest}."),
+                chosen,
+                nearest,
+            )
+        _own()[key] = news
+    return nearest
+
+
+def _say_nearest(group: Group, sentence: str, wanted: float, nearest: float) -> None:
+    """Say that the dial has no step at an ε: a sentence with three gaps."""
+    asked = math.log(wanted) if group.logarithm else wanted
+    st.toast(
+        say(
+            sentence,
+            unit="ln ε" if group.logarithm else "ε",
+            wanted=numeral(f"{asked:.3g}"),
+            nearest=numeral(group.label(nearest)),
+        ),
+        icon=":material/info:",
+    )
 
 
 def _nearest(steps: Sequence[float], epsilon: float) -> int:
@@ -209,7 +259,7 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     if shares is not None:
         about, value = shares.about, shares.words
         if limit:
-            right = say("The guarantee allows {permitted}", permitted=limit), promised
+            right = say("The guarantee allows {permitted} by frequency", permitted=limit), promised
         share = shares.word[0] if len(members) == 1 else None
     elif limit:
         about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)

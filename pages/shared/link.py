@@ -7,6 +7,8 @@ word, are written here. Typed text gets into a link only at the user's request.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -84,6 +86,60 @@ _AIDS = frozenset({"explain", "large"})
 def begin_settings() -> None:
     """Forget the settings of the page before."""
     st.session_state[_WRITTEN] = {}
+    if is_laid_aside() and st.session_state[_ASIDE].page != _open_page():
+        _restore()
+
+
+@dataclass(frozen=True)
+class _Aside:
+    """Choices that a view has replaced with its own: values in the session and in the link."""
+
+    page: str
+    state: dict[str, Any]
+    given: dict[str, list[str]]
+
+
+_ASIDE = "link_laid_aside"
+
+
+def lay_aside(usual: Mapping[str, Any]) -> None:
+    """Lay choices aside while a view has its own, until `take_back` or until another page opens.
+
+    Args:
+        usual: by key in the session and in the link, the value of a choice that was never drawn;
+            None for a key that the session then lacks.
+    """
+    state = {name: deepcopy(st.session_state.get(name, value)) for name, value in usual.items()}
+    # What no page has drawn yet is in the link for this view.
+    given = {
+        name: st.query_params.get_all(name) if name in st.session_state else [] for name in usual
+    }
+    st.session_state[_ASIDE] = _Aside(_open_page(), state, given)
+
+
+def is_laid_aside() -> bool:
+    """Return True if a view of the open page has choices of its own."""
+    return _ASIDE in st.session_state
+
+
+def take_back() -> None:
+    """Set the choices that were laid aside, here and in the link; call it before they are drawn."""
+    put(_restore().given)
+
+
+def _restore() -> _Aside:
+    aside: _Aside = st.session_state.pop(_ASIDE)
+    for name, value in aside.state.items():
+        if value is None:
+            st.session_state.pop(name, None)
+        else:
+            st.session_state[name] = value
+    return aside
+
+
+def _open_page() -> str:
+    context = get_script_run_ctx()
+    return "" if context is None else str(context.page_script_hash)
 
 
 def _settings() -> dict[str, list[str]]:

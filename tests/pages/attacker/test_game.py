@@ -113,10 +113,46 @@ def test_game_and_other_views_have_a_mechanism_of_their_own(
     turn(test, GROUPS[0], 12.0)
     assert look(OUTPUT) == ("tem", 4.0)
     assert look(GAME) == ("madlib", 12.0)
-    test.session_state["attacked"] = "vickrey"  # chosen on another page meanwhile
-    assert look(OUTPUT)[0] == "vickrey"
     # A link that names a mechanism is played under it.
     assert opened(view=GAME, attacked="tem").selectbox(key="attacked").value == "tem"
+
+
+@pytest.mark.parametrize("way", ["tab", "page"])
+def test_the_game_leaves_what_was_chosen_as_it_was(
+    opened: Callable[..., AppTest], way: str
+) -> None:
+    test = opened(attacked="vickrey", eps_metric="12")
+    test.session_state["view"] = GAME
+    test.run()
+    assert (test.selectbox(key="attacked").value, test.session_state["eps_metric"]) == (
+        "madlib",
+        10.0,
+    )
+    if way == "tab":
+        test.session_state["view"] = OUTPUT
+        test.run()
+        assert test.selectbox(key="attacked").value == "vickrey"
+        assert test.query_params["attacked"] == "vickrey"
+        assert test.query_params["eps_metric"] == "12"
+    else:
+        test.query_params.clear()  # as a browser does when one goes to another page
+        test.switch_page("pages/curves/page.py").run()
+        assert test.session_state["attacked"] == "vickrey"
+    assert test.session_state["eps_metric"] == 12.0
+
+
+def test_what_nobody_chose_before_the_game_is_a_default_after_it(
+    opened: Callable[..., AppTest],
+) -> None:
+    usual = opened().session_state["eps_metric"]
+    test = opened(view=GAME)
+    test.session_state["view"] = OUTPUT
+    test.run()
+    assert test.selectbox(key="attacked").value == "tem"
+    assert test.session_state["eps_metric"] == usual
+    assert "eps_metric" not in test.query_params
+    assert "attacked" not in test.query_params
+    assert "eps_metric" in test.session_state["epsilons_of_one_page"]
 
 
 def test_a_guess_is_right_exactly_when_the_secret_is_named(

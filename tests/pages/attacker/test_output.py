@@ -23,7 +23,11 @@ def test_it_opens_with_the_odds_card(opened: Callable[..., AppTest]) -> None:
     card = believed(test)
     assert card["title"].startswith("“garage” came out of tem at ε = 2.5. Each square is one of")
     assert card["before"] == "4 in 100"
-    assert card["lines"][0].startswith("The guarantee alone allows up to")
+    # The dial's panel reads the guarantee under another prior, so both name theirs.
+    assert card["lines"][0].startswith(
+        "With all words equally likely, the guarantee alone allows up to "
+    )
+    assert card["lines"][0].endswith(" for one output.")
     assert [sum(panel) for panel in card["panels"]] == [100, 100]
     rows = table(test, "now", "before")
     assert rows["probability"].is_monotonic_decreasing

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.dial import GROUPS as EPSILONS
@@ -59,3 +60,46 @@ def test_an_epsilon_goes_along_if_someone_chose_it() -> None:
     turn(test, EPSILONS[0], 4.0)
     test = test.switch_page("pages/words/page.py").run()
     assert test.session_state["eps_metric"] == 4.0
+
+
+def moved(test: AppTest, page: str) -> AppTest:
+    """The same session on another page, as by the menu."""
+    test.query_params.clear()  # as a browser does
+    return test.switch_page(f"pages/{page}/page.py").run()
+
+
+@pytest.mark.slow
+def test_a_chosen_epsilon_is_the_same_on_every_page_that_has_its_dial() -> None:
+    test = open_page("attacker")
+    turn(test, EPSILONS[0], 14.0)
+    for page in ("rewrite", "curves", "words", "robustness", "attacker"):
+        test = moved(test, page)
+        assert not test.exception
+        assert test.session_state["eps_metric"] == 14.0
+
+
+def test_a_chosen_epsilon_outlives_a_mechanism_that_does_not_admit_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(st, "toast", lambda text, icon: said.append(text))
+    test = open_page("attacker")
+    turn(test, EPSILONS[0], 4.0)
+    assert not said
+    field = test.selectbox(key="attacked")
+    field.set_value("truncated-gumbel-repaired").run()  # it begins at 4.94
+    assert test.session_state["eps_metric"] == 5.0
+    assert said == ["You chose ε = 4; the nearest step here is 5."]
+    test = moved(test, "words")
+    assert test.session_state["eps_metric"] == 4.0
+    test = moved(test, "attacker")
+    assert test.session_state["eps_metric"] == 5.0
+    test.selectbox(key="attacked").set_value("tem").run()
+    assert test.session_state["eps_metric"] == 4.0
+
+
+def test_a_default_that_a_mechanism_does_not_admit_is_no_choice() -> None:
+    test = open_page("attacker")
+    test.selectbox(key="attacked").set_value("truncated-gumbel-repaired").run()
+    test = moved(test, "words")
+    assert test.session_state["eps_metric"] == EXAMPLES[0].epsilon
