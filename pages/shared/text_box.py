@@ -6,10 +6,11 @@ from typing import Any
 
 import streamlit as st
 
+from dpcore.limits import MAX_SEED
 from pages.shared import link
 from pages.shared.frame import open_address
 from pages.shared.language import ENGLISH, language, say
-from pages.shared.link import choose_seed, whole_number
+from pages.shared.link import choose_seed, read_whole, whole_number
 from pages.shared.session import DEFAULT_PRESET, PRESETS
 
 TEXT = "text"
@@ -131,9 +132,19 @@ def choose_draw() -> tuple[int, int]:
 
 
 def seed_and_draw() -> tuple[int, int]:
-    """Return seed and draw on pages without the fields: those of the pages that have them."""
-    return int(st.session_state.get("seed", link.SEED)), int(st.session_state.get(_DRAW, 0))
+    """Return seed and draw on a page without the fields, and write them to the link.
+
+    They are those of the pages that have the fields, else those of the link.
+    """
+    seed = int(st.session_state.get("seed", read_whole("seed", 0, MAX_SEED, link.SEED)))
+    link.write("seed", str(seed), str(link.SEED))
+    link.write(_DRAW, str(_number()), "0")
+    return seed, _number()
+
+
+def _number() -> int:
+    return int(st.session_state.get(_DRAW, read_whole(_DRAW, 0, MAX_DRAW, 0)))
 
 
 def _again() -> None:
-    st.session_state[_DRAW] = (int(st.session_state.get(_DRAW, 0)) + 1) % (MAX_DRAW + 1)
+    st.session_state[_DRAW] = (_number() + 1) % (MAX_DRAW + 1)

@@ -24,6 +24,7 @@ from pages.shared.dial import GROUPS
 from pages.shared.frame import arrived_by_address
 from pages.shared.language import say
 from pages.shared.messages import note, refuse
+from pages.start.changing import LEVEL
 
 _AT_ONCE = 3  # refuted claims in sight: the first screen is for the sentence
 
@@ -93,13 +94,15 @@ _OF_REWRITE = frozenset(
 def follow_old_link() -> None:
     """Redirect to the page Rewrite, with the whole link, if the link names a control of that page.
 
+    A link of this page names the position of its dial, and no old link does.
+
     Only where the visit begins: the menu carries choices of other pages along in the address, and a
     user who follows it to this page wants this page.
     """
     if not arrived_by_address():
         return
     asked = {name: st.query_params.get_all(name) for name in st.query_params}
-    if any(_of_rewrite(name) for name in asked):
+    if LEVEL not in asked and any(_of_rewrite(name) for name in asked):
         # The reading aids are drawn already: Streamlit carries their settings along by itself.
         free = {name: values for name, values in asked.items() if name not in {EXPLAIN, LARGE}}
         st.switch_page("pages/rewrite/page.py", query_params=free)

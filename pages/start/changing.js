@@ -54,10 +54,11 @@ function begin(parentElement) {
   const list = node("ul", "numbers");
   sentence.dataset.told = "";
   const allowed = node("p", "allowed");
-  root.append(wrote, sentence, list, allowed);
+  const unknown = node("p", "allowed");
+  root.append(wrote, sentence, unknown, list, allowed);
   parentElement.append(root);
   const state = {
-    root, wrote, sentence, list, allowed, tokens: [], numbers: [], step: 0, waiting: 0,
+    root, wrote, sentence, unknown, list, allowed, tokens: [], numbers: [], step: 0, waiting: 0,
   };
   state.hear = ({ detail }) => {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
@@ -84,6 +85,8 @@ export default function (component) {
     const written = data.original.map(([text, gap]) => gap + text).join("");
     state.wrote.textContent = `${data.wrote} ${written}`;
     columns(state);
+    state.unknown.textContent = data.unknown;
+    state.unknown.hidden = !data.unknown;
     state.numbers = data.names.map(() => node("b"));
     state.list.replaceChildren(...data.names.map((name, i) => {
       const item = node("li");

@@ -6,16 +6,18 @@ import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.guarantee import EpsilonMeaning
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import resolve
 from dpcore.papers.ours.tradeoff import ARMS, recorded_before, recorded_curves
+from dpcore.rewrite.policy import UnknownWordPolicy
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
@@ -24,6 +26,10 @@ from pages.shared.language import later, say
 from pages.shared.link import choose_one
 from pages.shared.promised import of_100_at_most, permits, promised_epsilon
 from pages.shared.session import Bench, mechanism
+from pages.shared.taking import Takeaway, command_line, mechanism_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HERE = Path(__file__).parent
 _KEY = "word_privacy_lab.changing"
@@ -47,7 +53,8 @@ _SHOWN = {
 _NICE = (0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100 for percent in range(10, 91, 5)))
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
 _NEARLY_ALL = 0.99  # of the words, at which a bound says nothing
-_LEVEL = "guessed"  # its name in the link and in the session
+LEVEL = "guessed"
+"""Position of the dial, a share of 100 words: its name in the link and in the session."""
 
 
 @cache
@@ -72,23 +79,67 @@ def choose_method() -> str:
 
 
 def changing_sentence(
-    bench: Bench, label: str, seed: int, number: int, dial_place: DeltaGenerator
+    bench: Bench, label: str, drawing: tuple[int, int], dial_place: DeltaGenerator
 ) -> None:
     """Draw the sentence, an attacker's success on it, and the dial that moves both.
 
     Args:
         bench: the sentence.
         label: label of the recorded curve whose mechanism is shown.
-        seed: seed of the noise.
-        number: number of the draw.
+        drawing: seed of the noise, and number of the draw.
         dial_place: place of the dial.
     """
     curve, kind = _method(bench, label)
     shares = _steps(curve)
     step = _step(shares)
-    _component()(key="changing", data=_data(bench, curve, kind, shares, step, (seed, number)))
+    _component()(key="changing", data=_data(bench, curve, kind, shares, step, drawing))
     with dial_place:
         show_dial(_dial(label, curve, kind, shares), step, lambda turned: _rested(shares, turned))
+    # Links to the page Rewrite once named a draw too: beside a draw, the position is always named.
+    usual = _level(shares, _middle(shares)) if drawing == (link.SEED, 0) else ""
+    link.write(LEVEL, _level(shares, step), usual)
+
+
+def meaning_of_epsilon(bench: Bench, label: str) -> str:
+    """Say what the guarantee of the shown method limits, in everyday words."""
+    _, kind = _method(bench, label)
+    if kind.meaning is EpsilonMeaning.METRIC:
+        return say(
+            "ε is the guarantee: a released word shifts the odds between any two words by at most "
+            "a factor of e^ε for each unit of their distance. Small ε hides more."
+        )
+    return say(
+        "ε is the guarantee: a released word shifts the odds between any two words by at most a "
+        "factor of e^ε. Small ε hides more."
+    )
+
+
+def takeaway(bench: Bench, label: str, drawing: tuple[int, int], text: str) -> Takeaway:
+    """Return link, numbers and command of the present view."""
+    curve, kind = _method(bench, label)
+    shares = _steps(curve)
+    epsilons, treatment = _epsilons(curve, shares), bench.sentence.encoding.treatment
+    words = ["--seed", str(drawing[0]), "--draw", str(drawing[1])]
+    words += ["--unknown", str(treatment.unknown_words), "--case", str(treatment.case)]
+    if treatment.keep_stop_words:
+        words.append("--keep-stop-words")
+
+    def table() -> pd.DataFrame:
+        import pandas as pd  # not with the first page, which has to come quickly
+
+        near = [curve.at_epsilon(NEARLY, epsilon) for epsilon in epsilons]
+        return pd.DataFrame({"epsilon": epsilons, GUESSED: shares, NEARLY: near})
+
+    return Takeaway(
+        None,
+        kind.cited,
+        command=command_line(
+            "rewrite", *mechanism_words(kind, epsilons[_step(shares)]), *words, "--text", text
+        ),
+        prints=say("It prints the sentence at the present position of the slider."),
+        text=text,
+        tables={later("Guessed words at every step"): table},
+    )
 
 
 def draw_ahead(bench: Bench) -> None:
@@ -124,7 +175,7 @@ def _epsilons(curve: TradeCurve, shares: tuple[float, ...]) -> list[float]:
 
 
 def _step(shares: tuple[float, ...]) -> int:
-    text = st.session_state.get(_LEVEL, st.query_params.get(_LEVEL, ""))
+    text = st.session_state.get(LEVEL, st.query_params.get(LEVEL, ""))
     try:
         wanted = float(text) / 100
     except ValueError:
@@ -140,9 +191,12 @@ def _middle(shares: tuple[float, ...]) -> int:
     return len(shares) // 2
 
 
+def _level(shares: tuple[float, ...], step: int) -> str:
+    return f"{100 * shares[step]:g}"
+
+
 def _rested(shares: tuple[float, ...], step: int) -> None:
-    st.session_state[_LEVEL] = f"{100 * shares[step]:g}"
-    link.write(_LEVEL, f"{100 * shares[step]:g}", f"{100 * shares[_middle(shares)]:g}")
+    st.session_state[LEVEL] = _level(shares, step)
 
 
 def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:
@@ -158,8 +212,8 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         f"start_{label}",
         say("How much someone who knows the language can guess"),
         tuple(steps),
-        (say("← nothing left"), _far_end(shares)),
-        sweep=not (st.session_state.get(_LEVEL) or st.query_params.get(_LEVEL)),
+        (say("← hides more"), _far_end(shares)),
+        sweep=not (st.session_state.get(LEVEL) or st.query_params.get(LEVEL)),
     )
 
 
@@ -167,7 +221,7 @@ def _far_end(shares: tuple[float, ...]) -> str:
     """Return the meaning of the dial's far end: not every method ever returns the original."""
     if shares[-1] < _MOST:
         return say("as readable as this method gets →")
-    return say("what you wrote →")
+    return say("closer to what you wrote →")
 
 
 def _data(
@@ -211,19 +265,45 @@ def _data(
         "allowed": allowed,
         "names": [
             say(
-                "content words guessed by someone who knows how common words are (before: "
-                "{before})",
+                "content words guessed by someone who sees the output and knows how common words "
+                "are (without the output: {before} of 100)",
                 before=of_hundred(before[GUESSED]),
             ),
-            say("if a near word counts (before: {before})", before=of_hundred(before[NEARLY])),
+            say(
+                "if a near word counts (without the output: {before} of 100)",
+                before=of_hundred(before[NEARLY]),
+            ),
         ],
+        "unknown": _unknown(bench),
     }
 
 
+def _unknown(bench: Bench) -> str:
+    """Say what happens to words outside the vocabulary, if there are any."""
+    count = bench.sentence.unknown_words
+    if not count:
+        return ""
+    if bench.sentence.encoding.treatment.unknown_words is UnknownWordPolicy.REPLACE:
+        return say(
+            "Words outside the vocabulary (here {count}) become random words and never come out.",
+            count=count,
+        )
+    return say("Words outside the vocabulary (here {count}) never come out.", count=count)
+
+
 def _allowed(most: float | None) -> str:
-    """Return what the promise alone permits, in a sentence."""
+    """Return what the guarantee alone permits, in a sentence, against what was measured."""
     if most is None:
-        return say("What the guarantee alone allows is not known.")
+        return say(
+            "This was measured for this method; what its guarantee alone allows is not known."
+        )
     if most > _NEARLY_ALL:
-        return say("The guarantee alone sets almost no limit.")
-    return say("The guarantee alone allows up to {bound}.", bound=of_100_at_most(most))
+        return say(
+            "This was measured for this method. Its guarantee alone proves almost nothing: it does "
+            "not rule out that nearly all words are guessed."
+        )
+    return say(
+        "This was measured for this method. Its guarantee alone proves less: that at most {bound} "
+        "are guessed.",
+        bound=of_100_at_most(most),
+    )

@@ -1,15 +1,18 @@
 """Start page: a sentence that changes with the dial, the guessed words, and ways on."""
 
+from functools import partial
+
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.papers.store import recorded_verdicts
 from pages.shared.frame import heading
 from pages.shared.language import say
-from pages.shared.messages import footer, refuse
+from pages.shared.messages import footer, note, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices
+from pages.shared.taking import take_it_with_you
 from pages.shared.text_box import draw_again, seed_and_draw, text_box
 from pages.start.below import (
     crowd_in_short,
@@ -18,7 +21,7 @@ from pages.start.below import (
     other_pages,
     small_verdicts,
 )
-from pages.start.changing import changing_sentence, choose_method
+from pages.start.changing import changing_sentence, choose_method, meaning_of_epsilon, takeaway
 
 follow_old_link()
 
@@ -26,7 +29,7 @@ heading(say("Could anyone tell what you wrote?"))
 st.markdown(say("Drag the slider: words are swapped at random until no one can be sure."))
 # Reserved here and filled last: the sentence comes first on the screen, and needs the text below
 # it.
-place, dial_place = st.container(), st.container()
+place, dial_place, below_dial = st.container(), st.container(), st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     with st.popover(say("Your own sentence"), icon=":material/edit:"):
         text = text_box()
@@ -41,13 +44,16 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.page_link(
         "pages/tradeoff/page.py", label=say("Compare all methods"), icon=":material/arrow_forward:"
     )
-seed, number = seed_and_draw()
+drawing = seed_and_draw()
 # The curves were recorded on the bundled words; the lexicon chosen on other pages has none.
 words = lexicon_or_stop("default")
+bench = None
 with place:
     try:
         bench = bench_for(text, words, carried_choices("default"))
-        changing_sentence(bench, label, seed, number, dial_place)
+        changing_sentence(bench, label, drawing, dial_place)
+        with below_dial:
+            note(meaning_of_epsilon(bench, label))
     except DpcoreError as error:
         refuse(say("This could not be rewritten."), error)
 crowd_in_short(words)
@@ -60,8 +66,10 @@ except DpcoreError as error:
         say("The recorded verdicts are missing; the page Papers computes them one by one."), error
     )
 
-st.header(say("Learn it in a quarter of an hour"), anchor=False)
+st.header(say("Learn it in twenty minutes"), anchor=False)
 lesson_steps()
 st.header(say("What each page answers"), anchor=False)
 other_pages()
-footer(words, seed, say("one noise draw per word; the guessing rates are recorded"))
+if bench is not None:
+    take_it_with_you(partial(takeaway, bench, label, drawing, text))
+footer(words, drawing[0], say("one noise draw per word; the guessing rates are recorded"))

@@ -1,6 +1,8 @@
 """The start page: rewritten when it opens, the same numbers as elsewhere, nothing heavy, links."""
 
+import shlex
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.bounds.meter import meter
 from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.cli.main import main
 from dpcore.guarantee import EpsilonMeaning
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create, resolve
@@ -66,7 +69,7 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
     )
     local = mechanism.meaning is EpsilonMeaning.LOCAL
     # Of ten words, one: this method never comes near the sentence, and the dial does not say so.
-    far = "as readable as" if method == "neighbours" else "what you wrote"
+    far = "as readable as" if method == "neighbours" else "closer to what you wrote"
     assert dial["ends"][1].startswith(far)
     for step, (share, epsilon) in enumerate(zip(dial["shares"], epsilons, strict=True)):
         assert epsilon == curve.epsilon_at(GUESSED, share)
@@ -82,13 +85,51 @@ def test_numbers_and_words_of_every_step_are_those_of_the_engine(method: str) ->
         (reading,) = meter(lexicon, epsilon, "counts", local=local, compute=False).rows
         permitted = data["allowed"][step]
         if not local and reading.high == 1.0:
-            assert permitted == "What the guarantee alone allows is not known."
+            assert permitted.endswith("what its guarantee alone allows is not known.")
         elif reading.high > 0.99:
-            assert permitted == "The guarantee alone sets almost no limit."
+            assert "Its guarantee alone proves almost nothing" in permitted
         else:
             most = at_most(reading.high, 2, times=100)
-            assert permitted == f"The guarantee alone allows up to {most} of 100."
+            assert permitted.endswith(f"proves less: that at most {most} of 100 are guessed.")
         assert reading.high > 0.99 * share  # what is given away is within what is permitted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["neighbours", "madlib", "tem", "optimal"])
+def test_the_link_and_the_command_show_the_same_sentence(
+    method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = open_page("start", method=method, taking=True)
+    for _ in range(2):
+        test = test.button(key="again").click().run()
+    test = test.text_area(key="text").set_value("A secret zzqqxx violin came.").run()
+    shared, *lines = [element.value for element in test.code]
+    command = next(line for line in lines if line.startswith("python -m dpcore rewrite"))
+    given = {name: values[0] for name, values in parse_qs(urlsplit(shared).query).items()}
+    assert given["draw"] == "2"
+    assert "violin" not in shared
+    same = changing(open_link("start", **given, text="A secret zzqqxx violin came."))
+    assert (same["words"], same["step"]) == (changing(test)["words"], changing(test)["step"])
+    assert main(shlex.split(command)[3:]) == 0
+    assert capsys.readouterr().out.strip() == shown_at(same, same["step"])
+
+
+def test_a_draw_is_in_the_address_and_leads_to_this_page() -> None:
+    test = open_page("start").button(key="again").click().run()
+    address = {name: test.query_params[name] for name in ("draw", "guessed")}
+    assert address == {"draw": "1", "guessed": "40"}
+    first = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for name, value in address.items():
+        first.query_params[name] = value
+    assert changing(first.run())["words"] == changing(test)["words"]
+
+
+def test_it_says_what_epsilon_is_and_what_happens_to_unknown_words(fresh: AppTest) -> None:
+    assert "for each unit of their distance" in shown_text(fresh)
+    assert changing(fresh)["unknown"] == ""
+    assert "for each unit" not in shown_text(open_page("start", method="neighbours"))
+    unknown = changing(open_page("start", text="My zzqqxx violin"))["unknown"]
+    assert unknown.startswith("Words outside the vocabulary (here 1) become random words")
 
 
 def test_a_link_sets_the_dial_and_nonsense_does_not() -> None:
