@@ -304,10 +304,12 @@ def together(lexicon: Lexicon) -> Together:
 
 def _together(lexicon: Lexicon) -> Exercise:
     reviews = together(lexicon)
-    differences, few = reviews.told[TOGETHER_TEXTS], TOGETHER_SIZES[0]
+    differences = reviews.told[TOGETHER_TEXTS]
+    counts = {texts: int(told.words.size) for texts, told in reviews.told.items()}
+    enough = next(texts for texts, count in counts.items() if count)
     return _filled(
         "together",
-        1,
+        2,
         guessed=100 * TOGETHER_SHARE,
         stays=100 * reviews.stays,
         texts=TOGETHER_TEXTS,
@@ -315,8 +317,10 @@ def _together(lexicon: Lexicon) -> Exercise:
         wrong=differences.wrong,
         first=reviews.named(lexicon, TOGETHER_TEXTS, 1),
         other=reviews.named(lexicon, TOGETHER_TEXTS, -1),
-        few=few,
-        few_count=int(reviews.told[few].words.size),
+        few=TOGETHER_SIZES[0],
+        enough=enough,
+        enough_count=counts[enough],
+        before=max(texts for texts in counts if texts < enough),
     )
 
 

@@ -158,6 +158,8 @@ def _draw(lexicon: Lexicon) -> Turn:
     rng = generator(DRAWN_SEED, "lesson draw")
     landed = mechanism.noisy_vectors(rng, np.full(DRAWN, word), lesson.DRAW_EPSILON)
     vectors = lexicon.vectors.astype(np.float64)
+    # The squared distances but for a constant: a product is fifty times as fast as differences.
+    outputs = ((vectors**2).sum(axis=1) / 2 - landed @ vectors.T).argmin(axis=1).tolist()
     frames = [
         Frame(
             Filled("no draw yet"),
@@ -166,8 +168,8 @@ def _draw(lexicon: Lexicon) -> Turn:
         )
     ]
     stayed = 0
-    for number, point in enumerate(landed, start=1):
-        landing = _landing(lexicon, vectors, word, point)
+    for number, (point, output) in enumerate(zip(landed, outputs, strict=True), start=1):
+        landing = _landing(lexicon, vectors, (word, output), point)
         stayed += landing.output == landing.word
         gap = math.hypot(landing.output_x - landing.noise, landing.output_y)
         frames.append(
@@ -198,13 +200,14 @@ def _draws(stayed: int, number: int) -> str:
     return Filled("{stayed} of {number} draws", stayed=stayed, number=number)
 
 
-def _landing(lexicon: Lexicon, vectors: np.ndarray, word: int, point: np.ndarray) -> Landing:
-    """Place the three points in their plane by the law of cosines."""
-    gaps = np.linalg.norm(vectors - point, axis=1)
-    output = int(gaps.argmin())
+def _landing(
+    lexicon: Lexicon, vectors: np.ndarray, words: tuple[int, int], point: np.ndarray
+) -> Landing:
+    """Place input word, output word and noisy point in their plane by the law of cosines."""
+    word, output = words
     noise = float(np.linalg.norm(point - vectors[word]))
     apart = float(np.linalg.norm(vectors[output] - vectors[word]))
-    gap = float(gaps[output])
+    gap = float(np.linalg.norm(vectors[output] - point))
     along = (apart**2 + noise**2 - gap**2) / (2 * noise)
     # Rounding may make the difference negative where the word lies along the noise.
     beside = math.sqrt(max(apart**2 - along**2, 0.0))
@@ -322,7 +325,7 @@ def _together(lexicon: Lexicon) -> Turn:
                     ),
                 ),
                 finding,
-                asked=count > 0,
+                asked=True,
             )
         )
     return Turn(Filled("Number of texts"), tuple(frames))
@@ -369,7 +372,8 @@ def _proof(_: Lexicon) -> Turn:
                 )
                 if size
                 else Filled(
-                    "Without a change it classifies {share} correctly, beyond chance.",
+                    "Without a change, its vote for the correct digit is statistically "
+                    "significant for {share}.",
                     share=_of_100(share),
                 ),
                 # Around the size of the question the neighbouring frames would tell as much.

@@ -8,8 +8,29 @@ from functools import partial
 
 import streamlit as st
 
-from dpcore.papers.lesson import EXERCISES, Exercise, exercise
-from pages.lesson.steps import STEPS, Step, answers, show_turn, step, turn_table, worksheet
+from dpcore.papers.lesson import (
+    EXERCISES,
+    PROOF_DRAWS,
+    PROOF_SEED,
+    REPETITIONS,
+    RUNS,
+    TOGETHER_SEED,
+    Exercise,
+    exercise,
+)
+from dpcore.papers.lesson_turns import DRAWN, DRAWN_SEED
+from pages.lesson.steps import (
+    SETTING,
+    SETTINGS,
+    STEPS,
+    Step,
+    answers,
+    show_turn,
+    step,
+    turn_table,
+    turned,
+    worksheet,
+)
 from pages.shared import link
 from pages.shared.language import Waiting, language, later, say, speaking
 from pages.shared.messages import note
@@ -27,6 +48,11 @@ GUESS = "lesson_guess_"
 def computed(key: str) -> Exercise:
     """Return an exercise on the bundled words, computed once for all sessions."""
     return exercise(key, catalogued("default"))
+
+
+def ahead() -> list[Callable[[], object]]:
+    """Return what the server computes before the first request: every step, in order."""
+    return [partial(make, key) for key in EXERCISES for make in (turned, computed)]
 
 
 def guesses() -> Mapping[str, float]:
@@ -197,7 +223,28 @@ for frame in turn("{key}", words).frames:
 """
 
 
+_SOURCES = {
+    "names": (0, later("every text of the teaching corpus, nothing drawn")),
+    "draw": (DRAWN_SEED, later("{drawn} draws to see; the answer: {many:,} draws of seed 0")),
+    "odds": (0, later("from the distance of the two words, nothing drawn")),
+    "crowd": (0, later("{many:,} draws for each word")),
+    "price": (0, later("from a recorded experiment, whose seeds are on the page Papers")),
+    "together": (TOGETHER_SEED, later("one private release of each number of reviews")),
+    "claim": (0, later("calculated, nothing drawn")),
+    "proof": (PROOF_SEED, later("{draws} draws for each handwritten digit")),
+    "choose": (0, later("exact probabilities; what is left of the meaning is recorded")),
+}
+"""Seed and draws behind the numbers of each step."""
+
+
+def source() -> tuple[int, str]:
+    """Return the seed of the open step, and where its numbers come from."""
+    seed, text = _SOURCES[st.session_state[STEP]]
+    return seed, say(text, drawn=DRAWN, many=RUNS * REPETITIONS, draws=PROOF_DRAWS)
+
+
 STEP = "step"
+_FRAMES = 1_000  # more than any step has
 _MOVED = "lesson_moved"  # how often a button has opened another step
 # The title of a step is smaller than that of the page: the picture begins higher on a phone. A step
 # that a button opens begins below the bar of the app. The dots are not read out: the list above
@@ -221,6 +268,10 @@ def lesson() -> None:
         # languages.
         linked = st.query_params.get(STEP, keys[0])
         st.session_state[STEP] = linked if linked in keys else keys[0]
+        if SETTING in st.query_params:
+            # Of the linked step alone: the others begin as usual.
+            at = link.read_whole(SETTING, 0, _FRAMES, -1)
+            st.session_state[SETTINGS] = {st.session_state[STEP]: at} if at >= 0 else {}
     key = st.selectbox(
         say("Step"),
         keys,
@@ -296,10 +347,11 @@ def _guess(task: Exercise) -> None:
             st.session_state[field] = guess
         st.number_input(
             say(
-                "Your guess, from {low:g} to {high:g}{unit}",
+                "Your guess, from {low:g} to {high:g}{unit}; {near:g} more or less is correct",
                 low=task.low,
                 high=task.high,
                 unit=task.unit,
+                near=task.near,
             ),
             float(task.low),
             float(task.high),
@@ -308,13 +360,9 @@ def _guess(task: Exercise) -> None:
             format="%g",
             key=field,
             disabled=guess is not None,
-            width=260,
+            width=420,
             placeholder=say("a number"),
-            help=say(
-                "The first guess counts; within {near:g}{unit} of the truth is correct.",
-                near=task.near,
-                unit=task.unit,
-            ),
+            help=say("The first guess counts."),
         )
     if guess is None and st.button(
         say("Check"),
@@ -327,7 +375,11 @@ def _guess(task: Exercise) -> None:
         note(
             say("Guess first: choose an answer.")
             if task.options
-            else say("Guess first: type a number.")
+            else say(
+                "Guess first: type a number from {low:g} to {high:g}.",
+                low=task.low,
+                high=task.high,
+            )
         )
 
 

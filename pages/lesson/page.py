@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.lesson.lesson import lesson
+from pages.lesson.lesson import lesson, source
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
@@ -19,8 +19,4 @@ try:
     lesson()
 except DpcoreError as error:
     refuse(say("This step could not be calculated."), error)
-footer(
-    words,
-    0,
-    say("handwritten digits with a seed of their own, the price from a recorded experiment"),
-)
+footer(words, *source())

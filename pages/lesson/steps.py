@@ -15,6 +15,7 @@ import streamlit as st
 import dpcore
 from dpcore.papers.lesson import Exercise
 from dpcore.papers.lesson_turns import TURNS, Frame, Turn, turn
+from pages.shared import link
 from pages.shared.language import Waiting, language, later, say
 from pages.shared.session import catalogued
 
@@ -73,7 +74,8 @@ STEPS = (
             "where words with similar use are close together. Noise moves the point in a "
             "random direction by a random distance, and the word nearest to the new place "
             "comes out. With little noise that is often the word itself; with much noise it is "
-            "some distant word. The parameter **ε** sets the amount: small ε, much noise."
+            "some distant word. The parameter **ε** sets the amount: small ε, much noise. This "
+            "method is called **Madlib**."
         ),
         later(
             "Madlib: $M(w) = \\arg\\min_v \\lVert φ(w) + η − φ(v) \\rVert$ with noise of "
@@ -91,7 +93,7 @@ STEPS = (
         later(
             "The guarantee is not that the word changes. It limits how sure the output can "
             "make anyone. Suppose an attacker considers two words equally likely, then sees "
-            "the output: the odds may now be 5 to 1. The guarantee bounds the factor by which "
+            "the output: the odds may now be 3 to 1. The guarantee bounds the factor by which "
             "one output multiplies these odds, for every output and every prior belief. The "
             "bound depends on ε and on the distance between the two words, and grows quickly "
             "with both. It covers one output of one word: someone who sees the word released "
@@ -136,7 +138,10 @@ STEPS = (
             "Noise has a price. A text of replaced words is hard to read, but a computer that "
             "only counts words can still learn from many such texts: some words stay, and the "
             "replacements of the others partly average out. How much it learns, and how much "
-            "its answers reveal about its training texts, has to be measured."
+            "its answers reveal about its training texts, has to be measured. The numbers here "
+            "are for another method, **TEM**: it adds no noise on the map, but draws the new word "
+            "directly, near words with a higher probability than distant ones. At the same ε it "
+            "keeps more words than Madlib."
         ),
         later(
             "Accuracy on new, unchanged texts of a classifier trained on $M$ of the training "
@@ -284,6 +289,10 @@ def explain(page: str) -> None:
 
 
 _HERE = Path(__file__).parent
+SETTINGS = "lesson_settings"
+"""Number of the frame that is shown of each step, by key, in the session."""
+SETTING = "at"
+"""Number of the frame of the open step, in the link."""
 _FIRST = later("Take your guess below to see this.")
 
 
@@ -300,7 +309,7 @@ def _component() -> Callable[..., Any]:
 
 
 def show_turn(key: str, *, guessed: bool, moved: int = 0) -> None:
-    """Draw the movable part of a step.
+    """Draw the movable part of a step; the link has its setting.
 
     Args:
         key: key of the step.
@@ -309,15 +318,24 @@ def show_turn(key: str, *, guessed: bool, moved: int = 0) -> None:
             scrolled into sight and has the focus.
     """
     shown = turned(key)
+    settings = st.session_state.setdefault(SETTINGS, {})
+
+    def hear() -> None:
+        heard = st.session_state.get(f"turning_{key}", {}).get("rest")
+        if heard is not None and 0 <= int(heard["step"]) < len(shown.frames):
+            settings[key] = int(heard["step"])
+
+    start = min(settings.get(key, shown.start), len(shown.frames) - 1)
+    link.write(SETTING, str(start), str(shown.start))
     data = {
         "label": say(shown.label),
         "action": say(shown.action),
         "noise": say("the noise"),
-        "start": shown.start,
+        "start": start,
         "frames": [_sent(frame, guessed=guessed) for frame in shown.frames],
         "moved": moved,
     }
-    _component()(key=f"turning_{key}", data=data)
+    _component()(key=f"turning_{key}", data=data, on_rest_change=hear)
 
 
 def _sent(frame: Frame, *, guessed: bool) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 // Movable part of a lesson step: a slider, or a button that draws, over settings whose numbers are
-// all in the data. It sends no requests to the server. Words are only ever set as text.
+// all in the data. Words are only ever set as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 420;
 const SIDE = 48;
 const ABOVE = 34;
 const BELOW = 30;
+const REST_MS = 250;
 
 const node = (tag, className, text) => {
   const fresh = document.createElement(tag);
@@ -69,6 +70,16 @@ function show(state, step) {
   });
 }
 
+// The server is informed when the slider rests, so that the link opens the same setting.
+function turn(state, step) {
+  show(state, step);
+  clearTimeout(state.resting);
+  state.resting = setTimeout(() => {
+    if (state.step !== state.sent) state.send("rest", { step: state.step });
+    state.sent = state.step;
+  }, REST_MS);
+}
+
 function controls(state) {
   const { data } = state;
   const row = node("div", "controls");
@@ -79,7 +90,7 @@ function controls(state) {
     button.type = "button";
     // After the last draw the first one follows.
     button.addEventListener("click", () => {
-      show(state, state.step + 1 < data.frames.length ? state.step + 1 : 1);
+      turn(state, state.step + 1 < data.frames.length ? state.step + 1 : 1);
     });
     row.append(button, state.name);
     return row;
@@ -90,7 +101,7 @@ function controls(state) {
   input.max = data.frames.length - 1;
   input.step = 1;
   input.setAttribute("aria-label", data.label);
-  input.addEventListener("input", () => show(state, Number(input.value)));
+  input.addEventListener("input", () => turn(state, Number(input.value)));
   state.input = input;
   const label = node("span", "label", `${data.label}:`);
   label.append(" ", state.name);
@@ -133,15 +144,18 @@ function toTitle() {
 const states = new WeakMap();
 
 export default function (component) {
-  const { parentElement } = component;
-  const { moved, ...data } = component.data;
+  const { parentElement, setTriggerValue } = component;
+  const { moved, start, ...data } = component.data;
   let state = states.get(parentElement);
   if (!state) {
+    const room = node("div", "room");
     const root = node("div", "turning");
-    parentElement.append(root);
-    state = { root, step: data.start };
+    room.append(root);
+    parentElement.append(room);
+    state = { room, root, step: start, sent: start, resting: 0 };
     states.set(parentElement, state);
   }
+  state.send = setTriggerValue;
   const content = JSON.stringify(data);
   if (content !== state.content) {
     // After the guess more may be shown: the slider stays where it is.
@@ -155,7 +169,8 @@ export default function (component) {
     if (moved) toTitle();
   }
   return () => {
-    state.root.remove();
+    clearTimeout(state.resting);
+    state.room.remove();
     states.delete(parentElement);
   };
 }

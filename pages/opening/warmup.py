@@ -98,6 +98,7 @@ def _look_ahead() -> None:
     """Start background work for the first views of other pages."""
     from pages.crowd import scene as crowd
     from pages.curves import curves
+    from pages.lesson import lesson
     from pages.papers import experiments
     from pages.robustness import views
     from pages.tradeoff import scene
@@ -106,8 +107,11 @@ def _look_ahead() -> None:
     try:
         words = catalogued("default")
         # In the order in which visitors are likely to come.
-        pages = (scene, crowd, curves, measuring, views, experiments)
-        jobs = [job for page in pages for job in page.ahead(words)]
+        jobs = [job for page in (scene, crowd) for job in page.ahead(words)]
+        jobs += lesson.ahead()
+        jobs += [
+            job for page in (curves, measuring, views, experiments) for job in page.ahead(words)
+        ]
     except DpcoreError:
         return  # as above
     _in_background(jobs)

@@ -109,6 +109,7 @@ CONTENTS = (
             "What is all this about? Nine steps in everyday words, each with a guess; a "
             "printable worksheet"
         ),
+        folded=True,
     ),
 )
 """All pages; the first one opens at the address `/`."""

@@ -75,6 +75,21 @@ def test_large_letters_cut_no_name_and_enlarge_charts(app_url: str, page: Page) 
     assert cut == []
 
 
+def test_large_letters_on_a_projector_keep_bars_and_slider_in_sight(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, _ = new_page(viewport={"width": 1280, "height": 720})
+    open_page(page, f"{app_url}/lesson?step=odds&large=true")
+    tracks = page.locator(".turning .bars .track")
+    expect(tracks.first).to_be_visible(timeout=WAIT_MS)
+    assert tracks.first.bounding_box()["width"] > 300
+    open_page(page, f"{app_url}/start?large=true")
+    dial = page.locator(".dial:not(.sweeping)")
+    dial.wait_for(timeout=WAIT_MS)
+    box = dial.bounding_box()
+    assert box["y"] + box["height"] <= 720
+
+
 def test_a_draw_is_drawn_and_a_slider_turns_without_the_server(
     app_url: str, new_page: NewPage
 ) -> None:
@@ -98,5 +113,9 @@ def test_a_draw_is_drawn_and_a_slider_turns_without_the_server(
     )
     page.keyboard.press("End")
     expect(page.locator(".turning .bars")).to_contain_text("?")
+    page.wait_for_url("**at=5**")
+    open_page(page, page.url)
+    slider = page.get_by_role("slider", name="Numbers that sum up a text")
+    expect(slider).to_have_attribute("aria-valuetext", "1,024 numbers", timeout=WAIT_MS)
     assert not watch.page_errors
     assert not watch.foreign_requests

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from dpcore.attack.output.channel import open_channel
+from dpcore.attack.trade.ground import GUESSED
 from dpcore.errors import ParameterError
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.catalogue import load
@@ -116,6 +117,22 @@ def test_price() -> None:
     ]
     assert rows["seed"].nunique() == len(rows) == 5
     assert task_of("price").answer == pytest.approx(100 * rows["value"].mean())
+
+
+def test_together() -> None:
+    """The smallest number of reviews that shows a word; the page Start tells of 10,000 alone."""
+    from dpcore.crowd.bundled import crowd
+    from dpcore.crowd.shown import DrawnComparison
+    from dpcore.papers.ours.tradeoff import recorded_curves
+
+    lexicon = load()
+    comparison = DrawnComparison(create("k-ary", lexicon), crowd("imdb", lexicon), 0)
+    epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, 0.1)
+    counts = [comparison.at(epsilon, n, 2024, "0.1").words.size for n in (1_000, 3_000)]
+    assert counts[0] == 0 < counts[1]
+    task = task_of("together")
+    assert task.options[int(task.answer)] == "3,000 are enough, 1,000 are not"
+    assert f"find {counts[1]} such words" in task.truth
 
 
 def test_claim() -> None:

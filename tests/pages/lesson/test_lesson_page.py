@@ -88,7 +88,9 @@ def test_the_first_guess_counts() -> None:
     assert "Not quite." in shown_text(test)
 
 
-@pytest.mark.parametrize(("step", "asked"), [("price", "type a number"), ("crowd", "choose an")])
+@pytest.mark.parametrize(
+    ("step", "asked"), [("price", "type a number from 0 to 100."), ("crowd", "choose an")]
+)
 def test_checking_without_a_guess_asks_for_one(step: str, asked: str) -> None:
     test = opened(step=step).button(key=f"lesson_check_{step}").click().run()
     assert computed(step).truth not in shown_text(test)
@@ -102,6 +104,33 @@ def test_a_link_of_nonsense_opens_the_first_step() -> None:
 def test_a_link_opens_its_step() -> None:
     for place, each in list(enumerate(STEPS, start=1))[5:7]:
         assert f"{place}. {each.title}" in shown_text(opened(step=each.key))
+
+
+def test_the_link_has_the_setting_of_its_step_alone() -> None:
+    test = opened(step="odds", at="8")
+    assert component(test, "turning")["start"] == 8
+    assert test.query_params["at"] == "8"
+    test = test.button(key="lesson_forward").click().run()
+    assert component(test, "turning")["start"] == turned("crowd").start
+    assert "at" not in test.query_params
+    test = test.button(key="lesson_back").click().run()
+    assert component(test, "turning")["start"] == 8
+
+
+@pytest.mark.parametrize("at", ["x", "-1", "1e9", "", "999"])
+def test_a_setting_of_nonsense_is_the_usual_or_the_last_one(at: str) -> None:
+    start = component(opened(step="odds", at=at), "turning")["start"]
+    assert start == (len(turned("odds").frames) - 1 if at == "999" else turned("odds").start)
+
+
+def test_a_number_says_how_near_is_correct() -> None:
+    label = opened(step="choose").number_input(key=f"{GUESS}choose").label
+    assert label == "Your guess, from 1 to 4; 0.15 more or less is correct"
+
+
+def test_the_footer_names_what_the_step_is_computed_from() -> None:
+    assert "handwritten" not in shown_text(opened(step="odds"))
+    assert "200 draws for each handwritten digit" in shown_text(opened(step="proof"))
 
 
 class Balanced(HTMLParser):
