@@ -135,11 +135,12 @@ def test_all_panels_of_a_figure_are_one_picture(
     there = tmp_path / "figure.svg"
     saved(page, page.get_by_role("button", name="All panels as SVG")).save_as(there)
     sheet = ElementTree.fromstring(there.read_text(encoding="utf-8"))
-    (wide, high), panels = (sheet.get("width"), sheet.get("height")), sheet.findall(f"{SVG}svg")
+    panels = sheet.findall(f"{SVG}svg")
     assert len(panels) == 5
-    corners = {(float(panel.get("x")), float(panel.get("y"))) for panel in panels}
+    corners = {(float(panel.attrib["x"]), float(panel.attrib["y"])) for panel in panels}
     assert len(corners) == 5
-    assert all(x < float(wide) and y < float(high) for x, y in corners)
+    wide, high = float(sheet.attrib["width"]), float(sheet.attrib["height"])
+    assert all(x < wide and y < high for x, y in corners)
     lines = [text.text or "" for text in sheet.findall(f"{SVG}text")]
     assert "Figure 1 (IMDb): Nw, Laplace (madlib)" in lines
     assert any(line.startswith("Words measured: sample of 600") for line in lines)

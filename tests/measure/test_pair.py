@@ -33,7 +33,7 @@ def curve(nw: Any, error: float = 0.0, effective: Any = None) -> Deniability:
     nothing = np.zeros(values.shape)
     figures = Figures(
         nw=values,
-        sw=10.0 * 2.0 ** np.arange(count)[None],
+        sw=np.array([[10.0 * 2.0**place for place in range(count)]]),
         effective=np.ones(values.shape) if effective is None else np.array([effective]),
         nw_error=nothing + error,
         nw_low=values - 2 * error,

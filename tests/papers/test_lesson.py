@@ -128,6 +128,7 @@ def test_together() -> None:
     lexicon = load()
     comparison = DrawnComparison(create("k-ary", lexicon), crowd("imdb", lexicon), 0)
     epsilon = recorded_curves()["k-ary"].epsilon_at(GUESSED, 0.1)
+    assert epsilon is not None
     counts = [comparison.at(epsilon, n, 2024, "0.1").words.size for n in (1_000, 3_000)]
     assert counts[0] == 0 < counts[1]
     task = task_of("together")
