@@ -257,9 +257,9 @@ def _below(scene: ReleaseScene) -> None:
                 promise=promised_epsilon(row.mechanism, offer.epsilon),
             )
         )
+        _say_other(scene, row, step)
         texts, words = _size(source, scene.words)
         say_expected(row.mechanism, offer.epsilon, texts, words)
-        _say_other(scene, row, step)
         # Chosen before the copy is offered: an open question about a column disables its button.
         keep = choose_kept(source)
         # Below the columns: drawn above, it would move their open list and close it.

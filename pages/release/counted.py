@@ -11,15 +11,17 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpcore.attack.trade.ground import COUNTED
 from dpcore.crowd.comparison import Difference, compare
 from dpcore.crowd.counting import count, true_counts
 from dpcore.crowd.estimates import LEAST_TEXTS, LEVEL, Estimates
 from dpcore.crowd.operators import check_countable, response_of
-from dpcore.crowd.planner import CountableWords, Plan, countable_words, plan
+from dpcore.crowd.planner import WORDS_PER_TEXT, CountableWords, Plan, countable_words, plan
 from dpcore.crowd.shown import content_words
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
+from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.plots.crowd import dots, dots_caption
 from dpcore.privatize.order import Order
 from pages.release.keeping import CopyChoices
@@ -37,6 +39,7 @@ _SHOWN = 12  # words
 _LOOKED_AT = 60  # words, of which some are function words
 _FEW = 3  # words that are drawn where the count of none is certain
 _GROUPS = 5  # most groups that one figure tells apart
+_PART = 0.1  # of the content words, from which on a recorded number of texts is said
 _HALF, _COMMON = 0.5, 0.01  # relative error and share of words in the sentence before a release
 
 Rows = list[dict[str, Any]]
@@ -70,6 +73,7 @@ def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -
                 "in some minutes. A copy by k-ary can be counted on this page.",
                 mechanism=name,
             )
+            + _recorded(mechanism, epsilon)
         )
         return
     if not (texts and words):
@@ -109,6 +113,22 @@ def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -
             needed=about,
         )
     )
+
+
+def _recorded(mechanism: Mechanism, epsilon: float) -> str:
+    """Say in how many texts a part of the content words is counted, where that was recorded."""
+    curve = recorded_curve(mechanism)
+    for texts, quantity in COUNTED.items():
+        share = curve.at_epsilon(quantity, epsilon) if curve and quantity in curve else None
+        if share is not None and share >= _PART:
+            return " " + say(
+                "It takes many texts: in {texts:,} of {words} words, {share} of content words are "
+                "counted to within 10 %.",
+                texts=texts,
+                words=WORDS_PER_TEXT,
+                share=numeral(f"{100 * share:.0f} %"),
+            )
+    return ""
 
 
 def counted_view(

@@ -12,6 +12,7 @@ import dpcore as dp
 from dpcore.crowd.planner import countable_words, plan
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from tests.pages.app import figures, shown_text
 from tests.pages.release.settings import goal_epsilon, upload
@@ -141,6 +142,14 @@ def test_before_the_release_it_is_said_what_can_be_counted(
     settings: dict[str, Any] = {"use_metric": [], "use_local": [], "use_log": [], "offer": name}
     test = upload(opened(**settings | {group: [name]}), DATA.encode())
     assert says in shown_text(test)
+    if name == "tem":
+        curve = recorded_curve(create(name, load("default")))
+        assert curve is not None
+        few, some = (curve.at_epsilon(f"counted-{n}", goal_epsilon(name)) for n in (10**4, 10**5))
+        assert few is not None
+        assert some is not None
+        assert few < 0.1 < some
+        assert f"in 100,000 of 220 words, {100 * some:.0f} % of content words" in shown_text(test)
     if name == "k-ary":
         epsilon = goal_epsilon(name)
         level = 1 - 0.05 / len(load("default"))
