@@ -138,6 +138,31 @@ def test_a_private_copy_is_made_and_saved_once(app: Server, new_page: NewPage) -
     watch.assert_clean()
 
 
+def test_the_names_of_the_copy_are_seen_and_chosen_before_it_is_made(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_page(page, f"{app_url}/release?offer=k-ary")
+    drop(page)
+    expect(page.get_by_text("Counting: this page can count the copy")).to_be_visible()
+    page.get_by_role("combobox", name="Columns to copy unchanged (not protected)").click()
+    page.get_by_role("option", name="kind").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Columns of the copy: column 1, column 2")).to_be_visible()
+    page.get_by_text("Use the names of your columns in the private copy").click()
+    expect(page.get_by_text("Columns of the copy: words, kind")).to_be_visible()
+    page.get_by_role("button", name="Make the private copy").click()
+    told = page.get_by_text("No difference between the groups is certain: 60 texts are too few")
+    expect(told).to_be_visible(timeout=WAIT_MS)
+    wait_idle(page)
+    page.get_by_role("link", name="Words").first.click()
+    expect(page).to_have_url(re.compile("/words"))
+    wait_idle(page)
+    page.go_back()
+    expect(page.get_by_text("No file is here: an uploaded file is forgotten")).to_be_visible()
+    watch.assert_clean()
+
+
 def test_the_label_is_a_page_of_its_own(app_url: str, new_page: NewPage, tmp_path: Path) -> None:
     page, watch = new_page(**PHONE)
     open_page(page, f"{app_url}/release?use_metric=tem")
