@@ -164,6 +164,19 @@ def test_before_the_release_it_is_said_what_can_be_counted(
         assert f"it takes about {int(float(f'{needed:.2g}')):,} texts" in shown
 
 
+def test_of_a_lexicon_without_frequencies_nothing_is_expected() -> None:
+    def page() -> None:
+        from dpcore.mechanisms.registry import create
+        from pages.release.counted import say_expected
+        from tests.mechanisms.contract import SMALL
+
+        say_expected(create("k-ary", SMALL), 3.0, 300, 7_800)
+
+    test = AppTest.from_function(page).run(timeout=60)
+    assert not test.exception
+    assert not test.text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "says"),
