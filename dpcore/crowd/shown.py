@@ -283,6 +283,11 @@ class WordDifferences:
         """Number of words that are truly no more common in the group where they seem to be."""
         return int((self.difference * self.truth <= 0).sum())
 
+    @property
+    def missed(self) -> BoolArray:
+        """True where the interval does not hold the truth, shape (k,)."""
+        return np.abs(self.difference - self.truth) > self.half
+
     def side(self, sign: int) -> IntArray:
         """Return the places of the words of one side, the clearest first."""
         return np.flatnonzero(sign * self.difference > 0)

@@ -495,7 +495,17 @@ def _row(
 
 
 def finding_at(differences: WordDifferences, size: int) -> str:
-    """Count the words that are told apart, and those of them that are told wrongly."""
+    """Count the words that are told apart, those told wrongly, and intervals without the truth."""
+    told, missed = _told(differences, size), int(differences.missed.sum())
+    if not missed:
+        return told
+    # A word may be told apart correctly while its interval misses how large the difference is.
+    if missed == 1:
+        return say("{told} 1 interval misses the truth.", told=told)
+    return say("{told} {missed:,} intervals miss the truth.", told=told, missed=missed)
+
+
+def _told(differences: WordDifferences, size: int) -> str:
     count, wrong = differences.words.size, differences.wrong
     if not count:
         return say("{texts:,} texts: no word can be told apart.", texts=size)

@@ -33,7 +33,7 @@ from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from pages.crowd import scene
 from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
-from pages.crowd.views import KINDS
+from pages.crowd.views import AT_THE_DIALS, KINDS
 from tests.pages.app import component, dials, open_link, open_page, shown_text, table, unopened
 
 
@@ -77,8 +77,12 @@ def test_rows_are_those_of_the_engine(first: AppTest) -> None:
         wrong = int((found.differs & (found.difference * truth <= 0)).sum())
         count = int(found.differs.sum())
         said = f"{SIZES[j]:,} texts: {count:,} words told apart, "
+        missed = int((found.differs & (np.abs(found.difference - truth) > found.half)).sum())
         if count:
-            assert cell["finding"] == f"{said}{f'{wrong} wrongly' if wrong else 'none wrongly'}."
+            how = f"{wrong} wrongly" if wrong else "none wrongly"
+            misses = {0: "", 1: " 1 interval misses the truth."}
+            ends = misses.get(missed, f" {missed} intervals miss the truth.")
+            assert cell["finding"] == f"{said}{how}.{ends}"
         else:
             assert cell["finding"] == f"{SIZES[j]:,} texts: no word can be told apart."
             assert cell["more"].startswith("Add texts")
@@ -363,3 +367,16 @@ def test_start_and_the_lesson_say_what_the_page_opens_with() -> None:
     assert cell["finding"].startswith(f"{TOGETHER_TEXTS:,} texts: {told.words.size} words told")
     best = [opened["words"][row[0]] for row in cell["up"][:4]]
     assert best == told.clearest(lexicon, 1, 4)
+
+
+def test_an_interval_that_misses_its_truth_is_seen_as_that(first: AppTest) -> None:
+    """The opening view has one: the group is correct, and the difference is estimated too large."""
+    data = board(first)
+    cell = data["cells"][data["at"][0]][data["at"][1]]
+    assert cell["finding"].endswith(", none wrongly. 1 interval misses the truth.")
+    first.session_state["part"] = AT_THE_DIALS
+    shown = table(first.run(), "truth", "inside", "right")
+    outside = (shown["truth"] < shown["low"]) | (shown["truth"] > shown["high"])
+    assert outside.sum() == 1
+    assert shown["inside"].tolist() == (~outside).tolist()
+    assert shown["right"].all()
