@@ -9,7 +9,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from pages.attacker.exposed_view import exposed_view
 from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
-from pages.attacker.person_view import person_view
+from pages.attacker.person_view import found_view, person_view
 from pages.attacker.scene import GAME, AttackerScene, defined_steps
 from pages.attacker.sentence_view import budget_view, sentence_view
 from pages.shared.dial import group_of
@@ -25,18 +25,21 @@ OUTPUT, SENTENCE, BUDGET, EXPOSED = (
     later("Budget"),
     later("Least protected"),
 )
-WORDS, PERSON = later("Its words"), later("A person")
-_SENTENCE_VIEWS = {WORDS: sentence_view, PERSON: person_view}
+WORDS, PERSON, PEOPLE = later("Its words"), later("A person"), later("People found")
+_SENTENCE_VIEWS = {WORDS: sentence_view, PERSON: person_view, PEOPLE: found_view}
 
 
 def _sentence(scene: AttackerScene) -> None:
-    """Draw the view of a sentence: of its words, or of the person whom it is about."""
+    """Draw the view of a sentence: its words, its person, or the people found by their texts."""
     # No tab of its own: a first screen has eight controls at most.
     about = segments(
         say("Guess"),
         _SENTENCE_VIEWS,
         "about",
-        say("The words one by one, or the facts about a person in the sentence."),
+        say(
+            "The words one by one, the facts about a person in the sentence, or, as measured on "
+            "other texts, who of 100 people wrote them."
+        ),
     )
     _SENTENCE_VIEWS[about](scene)
 

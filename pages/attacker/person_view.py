@@ -1,4 +1,4 @@
-"""View of a person: the facts in a text that are left or guessed, and the authors who are found."""
+"""View of a person: the facts in a text that are left or guessed; and the authors who are found."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ def person_view(scene: AttackerScene) -> None:
         _show(scene, facts, measure_facts(scene, text, facts), released)
     except DpcoreError as error:
         refuse(say("This text cannot be measured."), error)
-    _show_authors(scene.mechanism.short)
     take_it_with_you(
         lambda: Takeaway(
             person_cell(scene, text, facts),
@@ -215,7 +214,9 @@ def _of_100(share: float | None, *, at_least_so: bool = False) -> str:
 # Recorded: how many authors are found.
 
 
-def _show_authors(mechanism: str) -> None:
+def found_view(scene: AttackerScene) -> None:
+    """Draw how many authors were found by their texts; it is the same at every step of the dial."""
+    mechanism = scene.mechanism.short
     st.header(say("How many of 100 people are found"), anchor=False)
     try:
         record = recorded(authors.PERSONS.name)
@@ -248,7 +249,8 @@ def _show_authors(mechanism: str) -> None:
     show_figure(found_figure(found, chance), found_caption(found, chance), found, "found_authors")
     note(
         say(
-            "{people} people of SynthPAI, a made-up forum (Yukhymenko and others 2024): half of "
+            "Recorded at the words guessed that each line names, wherever the dial is. {people} "
+            "people of SynthPAI, a made-up forum (Yukhymenko and others 2024): half of "
             "what each wrote is known, the other half was released. Few wrote much, so the points "
             "on the right rest on few people, who are also known by more words. One release; 95 % "
             "intervals over people. For your own texts: `python -m dpcore attack --authors FILE "
@@ -257,6 +259,7 @@ def _show_authors(mechanism: str) -> None:
         )
     )
     show_line(record.entry.command)
+    take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=False))
 
 
 def found_authors(record: Recorded, label: str, top: str) -> pd.DataFrame:

@@ -199,7 +199,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("counted", "tradeoff", "", {"left": "counted-100000"}),
     ("redactors", "rewrite", "", {"redactors": "rules"}),
     ("persons-facts", "rewrite", "", {"redactors": "rules"}),
-    ("persons-authors", "attacker", "", {"view": "A sentence", "about": "A person"}),
+    ("persons-authors", "attacker", "", {"view": "A sentence", "about": "People found"}),
     ("writers", "rewrite", "", {"view": "A new sentence"}),
     ("reader", "attacker", "", {"view": "A sentence"}),
     ("authors", "attacker", "", {"view": "A sentence"}),

@@ -19,6 +19,7 @@ from dpcore.privatize.kept import FORMULAS
 from dpcore.rewrite.documents import AuthorSizes, author_sizes
 from dpcore.tables.files import Columns
 from pages.release.uploading import Source
+from pages.shared.dial import group_of
 from pages.shared.language import say
 from pages.shared.messages import note
 from pages.shared.once import latest, session_memo
@@ -145,14 +146,16 @@ def say_author(
             "many words was measured on other texts:"
         )
     )
+    group = group_of(mechanism.meaning)
     st.page_link(
         "pages/attacker/page.py",
         label=say("How many of 100 people are found"),
         icon=":material/arrow_forward:",
         query_params={
             "view": "A sentence",
-            "about": "A person",
+            "about": "People found",
             "attacked": mechanism.short,
+            f"eps_{group.name}": group.label(epsilon),
         },
     )
     return sizes

@@ -10,7 +10,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.papers.ours import authors
 from dpcore.plots.attack.success import FOUND
 from dpcore.study.recorded import read_recorded
-from pages.attacker.board import PERSON, SENTENCE
+from pages.attacker.board import PEOPLE, PERSON, SENTENCE
 from pages.attacker.person_view import found_authors
 from pages.shared.session import PRESETS
 from tests.pages.app import shown_text, table
@@ -98,7 +98,7 @@ def test_recorded_authors_are_shown_as_they_were_recorded(opened: Callable[..., 
         asked["value"].reset_index(drop=True),
         check_names=False,
     )
-    test = opened(view=SENTENCE, about=PERSON, person_mechanism="k-ary", person_among="first")
+    test = opened(view=SENTENCE, about=PEOPLE, person_mechanism="k-ary", person_among="first")
     assert not test.exception
     shown = shown_text(test)
     assert "How many of 100 people are found" in shown
