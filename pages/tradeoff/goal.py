@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,9 +33,9 @@ from pages.shared.session import Bench
 from pages.shared.table import show_table
 from pages.shared.taking import recorded
 from pages.shared.words import chosen_pair, spelled
-from pages.tradeoff.packet import BoardCurve
+from pages.tradeoff.packet import BoardCurve, counted
 from pages.tradeoff.quantities import LEAKAGES, UTILITIES
-from pages.tradeoff.scene import TradeoffScene
+from pages.tradeoff.scene import TURNED, TradeoffScene, share_at_dial
 
 # Goals for ε: on leakage, on utility, and on words chosen by the user.
 
@@ -164,7 +165,7 @@ class Answer:
 
 def goal_view(scene: TradeoffScene, bench: Bench) -> None:
     """Draw the goal, the answers, and the button that sets one of them on every page."""
-    goal, bound = _choose_goal()
+    goal, bound = _choose_goal(scene)
     try:
         answers = _answers(scene.shown, goal, bound, bench)
     except DpcoreError as error:
@@ -188,7 +189,7 @@ def goal_view(scene: TradeoffScene, bench: Bench) -> None:
     )
 
 
-def _choose_goal() -> tuple[Goal, float]:
+def _choose_goal(scene: TradeoffScene) -> tuple[Goal, float]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         goals = {goal.key: goal for goal in GOALS}
         key = choose_one(
@@ -203,16 +204,28 @@ def _choose_goal() -> tuple[Goal, float]:
             width=420,
         )
         goal = goals[key]
+        field, of_dial = f"goal_{key}", key == counted(scene.leakage)
+        # Here and not where the dial rests: the browser is sent a value that is set in this run.
+        if of_dial and st.session_state.pop(TURNED, False):
+            st.session_state[field] = share_at_dial(scene.leakage)
+            link.put({field: []})
+        # No default beside a value in the session state.
+        start: dict[str, float] = {}
+        if field not in st.session_state:
+            start["value"] = share_at_dial(scene.leakage) if of_dial else goal.start
         bound = st.number_input(
             say(goal.unit or BOUND),
             *goal.ends,
-            goal.start,
+            **start,
             step=0.05 if goal.quantity == "nw" else 1.0,
             format="%g",
-            key=f"goal_{key}",
+            key=field,
             bind="query-params",
             width=190,
-            help=say("The limit itself counts as meeting the goal."),
+            help=say(
+                "The limit itself counts as meeting the goal. Moving the dial sets it, where the "
+                "dial counts the same."
+            ),
         )
     return goal, float(bound)
 
@@ -442,9 +455,11 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
     if not able:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.session_state.get("attacked")
         label = st.selectbox(
             say("Mechanism"),
             list(able),
+            next((i for i, (kind, _) in enumerate(able.values()) if kind.short == chosen), 0),
             key="goal_mechanism",
             width=260,
             help=say("The mechanism whose ε is set on every page."),
@@ -469,6 +484,18 @@ def _set_everywhere(answers: Sequence[Answer], goal: Goal) -> None:
                 "shows this mechanism."
             ),
         )
+    (answer,) = (each for each in answers if each.shown.curve.label == label)
+    if not math.isclose(step, answer.epsilon or step, rel_tol=1e-3):
+        guessed = answer.shown.curve.at_epsilon(GUESSED, step)
+        note(
+            say(
+                "The dials have no step at {answer}: {reading} is the nearest that meets the goal. "
+                "Content words guessed there: {guessed}.",
+                answer=group.reading(float(f"{answer.epsilon:.3g}")),
+                reading=group.reading(step),
+                guessed=say("not measured there") if guessed is None else of_100(guessed),
+            )
+        )
     if "goal_set" in st.session_state:
         st.text(say("Set on every page: {goal_set}.", goal_set=st.session_state["goal_set"]))
 
@@ -486,6 +513,7 @@ def _method(goal: Goal) -> str:
             "ln ε between measurements. The ε of two mechanisms are not the same quantity."
         )
     return say(
-        "Read from the recorded trade-off, at the unfavourable end of each 95 % interval. The "
-        "ε of two mechanisms are not the same quantity; the guessing rates are."
+        "Read from the recorded trade-off at the unfavourable end of each 95 % interval, as on "
+        "Release; the ε in the picture are read at the estimate, so they differ a little. The ε "
+        "of two mechanisms are not the same quantity; the guessing rates are."
     )

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.attack.trade.curve import TradeCurve
+from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.errors import DpcoreError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.mechanism import Mechanism
@@ -124,6 +125,11 @@ def choose_curves() -> list[str]:
     """Draw the choice of mechanisms with their settings; return labels of recorded curves."""
     # A comma separates the names in the link, so none may be in a name.
     titles = {label.replace(", k = ", "-"): label for label in recorded_curves()}
+    # The mechanism that a person chose for a release is among the first ones.
+    released = st.session_state.get("offer")
+    asked = {"curves"} & {*st.session_state, *st.query_params}
+    if not asked and released in titles and released not in FIRST:
+        st.session_state["curves"] = [*FIRST, released]
     with st.popover(say("Mechanisms"), icon=":material/tune:"):
         chosen = choose_some(
             say("Mechanisms"),
@@ -153,8 +159,12 @@ _LEVEL = "level"
 _SENT = 20  # boards of one sentence; with five mechanisms one takes 200 kB
 _TURNING, VIEWS = "turning", "tradeoff_views"
 """Fragments that run when the dial rests, the second one if it shows numbers at the dial."""
-OPEN_VIEW, AT_THE_DIAL = "part", later("In numbers")
-"""Key of the open view, and the only view whose numbers are those at the dial."""
+OPEN_VIEW, CHOOSE, AT_THE_DIAL = "part", later("Choose ε"), later("In numbers")
+"""Key of the open view, and the views whose numbers follow the dial."""
+TURNED = "tradeoff_turned"
+"""Set when the dial rests: the goal of the table follows it, also where another was typed."""
+_ELSEWHERE = {GUESSED: "aim_guess", NEARLY: "aim_near"}
+"""Limit that a person set on Release, by what it counts: its key in the session."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,12 +281,19 @@ def _turning(scene: TradeoffScene, step: int) -> None:
 def step_of(leakage: Leakage) -> int:
     """Return the position of the dial: from the link (of 100), else the default."""
     # By axis: a level of guessed words means nothing as a share of pairs told apart.
-    text = st.session_state.get(_LEVEL, {}).get(leakage.key, st.query_params.get(_LEVEL, ""))
+    text = st.session_state.get(_LEVEL, {}).get(leakage.key, st.query_params.get(_LEVEL))
+    if text is None:
+        text = st.session_state.get(_ELSEWHERE.get(leakage.key, ""), "")
     try:
         share = float(text) / 100
     except ValueError:
         share = leakage.start
     return min(range(len(leakage.steps)), key=lambda i: abs(leakage.steps[i] - share))
+
+
+def share_at_dial(leakage: Leakage) -> float:
+    """Return the leakage at the dial, of 100."""
+    return round(100.0 * leakage.steps[step_of(leakage)], 6)
 
 
 def keep_step(leakage: Leakage, step: int) -> None:
@@ -288,7 +305,9 @@ def keep_step(leakage: Leakage, step: int) -> None:
 
 def _rested(leakage: Leakage, step: int) -> None:
     keep_step(leakage, step)
-    if st.session_state.get(OPEN_VIEW) == AT_THE_DIAL or drawer_is_open():
+    st.session_state[TURNED] = True
+    view = st.session_state.get(OPEN_VIEW) or CHOOSE
+    if view in {CHOOSE, AT_THE_DIAL} or drawer_is_open():
         run_parts(VIEWS)
 
 
@@ -314,7 +333,7 @@ def leakage_dial(leakage: Leakage, curves: Sequence[Sequence[float | None]]) -> 
             if low == high
             else say("ε = {low} to {high}", low=low, high=high)
         )
-        promised = (say("ε each method needs"), span)
+        promised = (say("ε each needs, estimated"), span)
         steps.append(
             Step((about, f"{number} {of}"), promised, f"{about} {number} {of}; {span}", share=share)
         )

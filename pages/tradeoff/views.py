@@ -22,13 +22,13 @@ from pages.shared.taking import Takeaway, command_line, made_view, recorded, tak
 from pages.tradeoff.goal import goal_view
 from pages.tradeoff.packet import counted
 from pages.tradeoff.quantities import Utility
-from pages.tradeoff.scene import AT_THE_DIAL, OPEN_VIEW, VIEWS, TradeoffScene, step_of
+from pages.tradeoff.scene import AT_THE_DIAL, CHOOSE, OPEN_VIEW, VIEWS, TradeoffScene, step_of
 
 
 def views(scene: TradeoffScene, bench: Bench) -> None:
     """Draw the tabs and the drawer; only what is open is computed."""
     kinds = {
-        later("Choose ε"): lambda: goal_view(scene, bench),
+        CHOOSE: lambda: goal_view(scene, bench),
         AT_THE_DIAL: lambda: _numbers_view(scene),
         later("What the axes mean"): lambda: _meaning_view(scene),
         later("How is this computed?"): lambda: _computed_view(scene),
@@ -91,7 +91,8 @@ def _numbers_view(scene: TradeoffScene) -> None:
         say(
             "Curves are linear between measurements. Where the attacker is not the best "
             "possible, a better one may guess more. Bars in the figure are 95 % intervals of "
-            "the measurements."
+            "the measurements. ε is read at the estimate; Choose ε and Release read it at the "
+            "unfavourable end of its interval."
         )
     )
 

@@ -200,3 +200,23 @@ def test_an_answer_is_set_on_every_page(app_url: str, page: Page) -> None:
     assert (
         told.partition("ε = ")[2].rstrip(".") == page.url.partition("eps_local=")[2].split("&")[0]
     )
+
+
+def test_the_goal_below_follows_the_dial(app_url: str, page: Page) -> None:
+    opened(page, f"{app_url}/tradeoff?level=12")
+    goal = page.get_by_role("spinbutton", name="of 100 content words")
+    expect(goal).to_have_value("12")
+    dial = page.get_by_role("slider", name=DIAL)
+    dial.focus()
+    dial.press("ArrowLeft")
+    expect(goal).to_have_value("10")
+    expect(page.get_by_text("is the nearest that meets the goal")).to_be_visible()
+    goal.fill("7")
+    goal.press("Enter")
+    wait_idle(page)
+    expect(goal).to_have_value("7")
+    dial.focus()
+    dial.press("ArrowLeft")
+    expect(goal).to_have_value("8")
+    opened(page, page.url)
+    expect(goal).to_have_value("8")

@@ -5,16 +5,18 @@ import math
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.attack.trade.ground import GUESSED
 from dpcore.lexicon.catalogue import load
 from dpcore.measure.targets import Target, solve
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create, resolve
+from dpcore.papers.ours.offers import guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility import solve_margin as solve_accuracy
 from pages.shared.dial import GROUPS
 from pages.tradeoff.goal import GOALS, Goal
-from tests.pages.app import open_link, shown_text, table
+from tests.pages.app import open_link, shown_text, table, unopened
 
 
 def answers(test: AppTest) -> dict[str, float | None]:
@@ -109,3 +111,35 @@ def test_words_that_are_unknown_or_absent_are_refused_kindly() -> None:
     assert "Paste a text" in shown_text(test)
     test.text_area(key="goal_text").set_value("The doctor, the doctor! And xyzzy.").run()
     assert list(answers(test)) == ["tem"]
+
+
+def test_the_goal_is_that_of_the_dial_and_a_release_sets_both() -> None:
+    test = open_link("tradeoff", level="12", curves="tem,madlib")
+    assert test.number_input(key=f"goal_{GUESSED}").value == 12.0
+    test = unopened("tradeoff")
+    test.session_state["aim_guess"] = "10"  # as Release keeps a limit, and the mechanism chosen
+    test.session_state["offer"] = "k-ary"
+    test.run()
+    assert test.number_input(key=f"goal_{GUESSED}").value == 10.0
+    assert "k-ary" in answers(test)
+    # A goal of something else than the dial counts is left alone.
+    test = open_link("tradeoff", level="12", curves="tem", goal="meaning")
+    assert test.number_input(key="goal_meaning").value == 30.0
+
+
+def test_an_answer_between_two_steps_says_which_is_set() -> None:
+    test = open_link("tradeoff", level="10", curves="madlib")
+    answer = answers(test)["madlib"]
+    assert answer is not None
+    step = max(epsilon for epsilon in GROUPS[0].grid if epsilon <= answer)
+    guessed = recorded_curves()["madlib"].at_epsilon(GUESSED, step)
+    assert guessed is not None
+    assert (
+        f"The dials have no step at ε = {answer:.3g}: ε = {step:g} is the nearest that meets the "
+        f"goal. Content words guessed there: {100 * guessed:.2g} of 100."
+    ) in shown_text(test)
+    assert "as on Release" in shown_text(test)
+    # Release reads the same number, to three digits towards the goal.
+    mechanism = create(resolve("madlib").key, load(None), {})
+    offer = guess_offer(mechanism, recorded_curves()["madlib"], None, 0.1)
+    assert offer.epsilon == pytest.approx(answer, rel=2e-3)
