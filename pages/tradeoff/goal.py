@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -209,14 +210,13 @@ def _choose_goal(scene: TradeoffScene) -> tuple[Goal, float]:
         if of_dial and st.session_state.pop(TURNED, False):
             st.session_state[field] = share_at_dial(scene.leakage)
             link.put({field: []})
-        # No default beside a value in the session state.
-        start: dict[str, float] = {}
+        start: float | Literal["min"] = "min"  # no default beside a value in the session state
         if field not in st.session_state:
-            start["value"] = share_at_dial(scene.leakage) if of_dial else goal.start
+            start = share_at_dial(scene.leakage) if of_dial else goal.start
         bound = st.number_input(
             say(goal.unit or BOUND),
             *goal.ends,
-            **start,
+            start,
             step=0.05 if goal.quantity == "nw" else 1.0,
             format="%g",
             key=field,
@@ -250,7 +250,7 @@ def recorded_answer(one: BoardCurve, goal: Goal, bound: float) -> Answer:
     if goal.most:
         epsilon = curve.keeps_below(goal.quantity, bound)
         if epsilon is None:
-            return Answer(one, None, later("gives away more at every measured ε"))
+            return Answer(one, None, later("more is guessed at every measured ε"))
         # `keeps_below` returns exactly the last measured ε where the goal is never exceeded.
         last = epsilon == curve.epsilons[-1]
         return Answer(one, epsilon, _doubt(last=last, weaker=goal.quantity in curve.at_least))
@@ -282,7 +282,11 @@ def _taught_goal(shown: Sequence[BoardCurve], goal: Goal, bound: float) -> list[
         # The upper end of the interval is the safe one: a larger ε keeps more accuracy.
         elif solution.high is None:
             answers.append(
-                Answer(one, None, later("loses more, or perhaps more, at every measured ε"))
+                Answer(
+                    one,
+                    None,
+                    later("more is lost, or may be, at every measured ε (95 %)"),
+                )
             )
         else:
             first = solution.high <= solution.smallest

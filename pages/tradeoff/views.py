@@ -203,7 +203,7 @@ def _takeaway(scene: TradeoffScene) -> Takeaway:
             later("Numbers at the dial"): lambda: at_step(scene),
             later("All curves"): lambda: recorded(STUDY.name).table,
             later("All guessing rates"): lambda: recorded(LEAK.name).table,
-            later("All countable shares"): lambda: recorded(COUNTING).table,
+            later("All shares of countable words"): lambda: recorded(COUNTING).table,
         },
         drawing="tradeoff",
     )

@@ -197,7 +197,7 @@ _COLUMNS = {
     "relative": (
         "÷ δ",
         62,
-        later("The same distance in units of the distance to the nearest word."),
+        later("The same distance, divided by δ: the distance to the nearest word."),
     ),
     "sw": ("Sw", 72, later("Different outputs in 200 runs, on average.")),
     "effective": (
