@@ -391,6 +391,9 @@ def game_view(scene: AttackerScene) -> None:
             _after(table)
     _all_scores()
     take_it_with_you(lambda: Takeaway(None, scene.mechanism.cited, typed=typed, address=address))
+    if given is None:
+        # All is drawn: the attacker weighs the outputs while the person does, and is kept.
+        _ = table.judgement
 
 
 def _settled(table: Dealt) -> Answer | None:

@@ -33,6 +33,7 @@ def test_the_game_is_madlib_among_neighbours_with_three_outputs(
     assert (dealt.rules.words, dealt.rules.releases, dealt.rules.seed) == (6, 3, 2024)
     assert names(test) == set(dealt.names)
     assert {"output 1", "output 2", "output 3"} <= set(metrics(test))
+    assert "judgement" in vars(dealt)  # made while the person thinks, so that a guess waits less
 
 
 @pytest.mark.slow
