@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pandas as pd
 import pytest
@@ -14,7 +15,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.limits import MAX_LABELLED_BYTES
+from dpcore.mechanisms.registry import resolve
 from dpcore.study import live as live_jobs
+from pages.attacker.board import PEOPLE
+from pages.shared.dial import group_of
 from tests.pages.app import component, shown_text
 from tests.pages.release.settings import SMALL, taken, upload
 from tests.shell import run
@@ -292,6 +296,16 @@ def test_what_one_author_wrote_is_counted_and_composed_and_no_name_is_shown(
     assert "the whole text is protected within" in shown
     assert "secret-name" not in shown
     assert not test.button(key="release_make").disabled
+    # The link to the people who are found names the view, the mechanism and its ε.
+    (link,) = [
+        each.proto for each in test.get("page_link") if "people are found" in each.proto.label
+    ]
+    asked = parse_qs(link.query_string)
+    mechanism = asked["attacked"][0]
+    (named,) = [name for name in asked if name.startswith("eps_")]
+    assert asked["about"] == [PEOPLE]
+    assert named == f"eps_{group_of(resolve(mechanism).meaning).name}"
+    assert float(asked[named][0]) > 0
 
 
 def test_a_file_without_other_columns_has_no_column_of_authors(
