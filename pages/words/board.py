@@ -18,7 +18,7 @@ from pages.shared.epsilon_dial import epsilon_dial, epsilon_of
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.language import language, later, say
 from pages.shared.link import tabs
-from pages.shared.messages import inform
+from pages.shared.messages import inform, note
 from pages.shared.once import memo
 from pages.shared.taking import drawer_is_open, take_it_with_you
 from pages.words.maps import WHOLE, chosen_map
@@ -45,11 +45,11 @@ _VIEWS: dict[str, Callable[[WordsScene], None]] = _MEASURED | {
     WHOLE: map_view,
     later("True distances"): distances_view,
     later("Dense and sparse words"): extremes_view,
-    later("How to misread the map"): misreading_view,
+    later("How the map can mislead"): misreading_view,
 }
 MOVING, VIEWS = "pair_moving", "pair_views"
 OPEN_VIEW = "more"
-STILL_VIEWS = frozenset({"Facts", "Dense and sparse words", "How to misread the map"})
+STILL_VIEWS = frozenset({"Facts", "Dense and sparse words", "How the map can mislead"})
 """Views without numbers at an ε."""
 _WAIT = later("Drawing a hundred times at every ε…")
 
@@ -82,6 +82,13 @@ def _other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:
     for group, members in grouped(compared):
         # The dial of this group stands above the panes already.
         if group is not own:
+            note(
+                say(
+                    "A slider for {names}, whose ε is on another scale. {explanation}",
+                    names=", ".join(kind.short for kind in members),
+                    explanation=say(group.explanation),
+                )
+            )
             epsilon_dial(group, members)
 
 

@@ -55,11 +55,13 @@ _PULSE_SECONDS = 1.0
 
 
 def old_link() -> None:
-    """Lead a link to the former tab of maps to the panes, or to the map of all words."""
+    """Lead links to former tabs: of maps to the panes or the map of all words; renamed ones."""
     asked = st.query_params
-    if asked.get("more") != "Map":
+    if asked.get("more") not in {"Map", "How to misread the map"}:
         return
-    if asked.get("scope") == WHOLE:
+    if asked["more"] != "Map":
+        link.put({"more": ["How the map can mislead"]})
+    elif asked.get("scope") == WHOLE:
         link.put({"more": [WHOLE], "scope": []})
     else:
         drawn = asked.get("projection", "densMAP")

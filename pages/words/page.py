@@ -19,7 +19,15 @@ from pages.words.words import example_box, search_boxes, shown_mechanism
 # The panes should be in sight: the choices are in one row, and what the panes show is chosen over
 # the right end of their heads.
 _STYLE = """
-[data-testid=stLayoutWrapper]:has(> .st-key-words_missing:not(:has(*))) { display: none; }
+[data-testid=stLayoutWrapper]:has(
+  > :is(.st-key-words_missing, .st-key-words_found):not(:has(*))
+) { display: none; }
+.st-key-title_row h1 { font-size: 1.75rem; }
+/* The views hold dials of their own, and only the dial above the panes stays in sight. */
+[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+  > :has([class*="st-key-dial_place"]):has([role=tablist]) {
+  position: static; z-index: auto;
+}
 @media (min-width: 801px) {
   [data-testid=stLayoutWrapper]:has(> .st-key-words_view) { z-index: 1; margin: -0.5rem 0 -2.5rem; }
   .st-key-words_view { align-items: flex-end; }
@@ -34,6 +42,7 @@ old_link()
 controls = heading_row(say("Does your word have company?"), _STYLE)
 # A block of its own: only there the dial sticks to the top.
 dial_place = st.container()
+found_place = st.container(key="words_found")
 
 with st.sidebar:
     mechanism_place = st.container()
@@ -46,7 +55,7 @@ first, second = shown_words(words)
 with mechanism_place:
     mechanism = shown_mechanism(words, chosen)
 with controls:
-    search_boxes(words, (first, second))
+    search_boxes(words, (first, second), found_place)
     example_box()
 # The link names both words: an address that names none is the opening view.
 write_pair(first, second, ("", ""))

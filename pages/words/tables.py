@@ -110,14 +110,12 @@ def pair_table(measured: list[Measurements], epsilons: dict[str, float]) -> pd.D
                     "epsilon": numeral(f"{row['epsilon']:,.5g}"),
                     "word": row["word"],
                     "nw": numeral(probability_text(row["nw"], row["nw_low"], row["nw_high"])),
-                    "attack_nearest": attack_text(row, "attack_nearest", exact),
-                    "attack": attack_text(row, "attack", exact),
+                    "attack_nearest": _against(row, "attack_nearest", exact),
+                    "attack": _against(row, "attack", exact),
                     "distance": _with_error(row["output_distance"], row["output_distance_error"]),
                     "relative": numeral(f"{row['output_distance_relative']:.2g}"),
                     "sw": _with_error(row["sw"], row["sw_standard_error"]),
                     "effective": _effective(row["effective"]),
-                    "bound_nearest": _bound(row, "attack_nearest"),
-                    "bound": _bound(row, "attack"),
                 }
             )
     return pd.DataFrame(rows)
@@ -174,12 +172,15 @@ def attack_text(row: dict[str, Any], name: str, exact: bool) -> str:
     return say("{low:.3f} to {high:.3f}", low=low, high=high)
 
 
-def _bound(row: dict[str, Any], name: str) -> str:
-    """Format the bound that the guarantee sets; a refuted one sets none."""
-    if row["status"] == Status.REFUTED:
-        return say("refuted")
+def _against(row: dict[str, Any], name: str, exact: bool) -> str:
+    """Format the success of the attacker, and the bound of the guarantee; a refuted has none."""
     # An upper bound, so it is rounded up.
-    return numeral(at_most(row[f"{name}_bound"], places=3))
+    bound = (
+        say("refuted")
+        if row["status"] == Status.REFUTED
+        else f"≤ {numeral(at_most(row[f'{name}_bound'], places=3))}"
+    )
+    return f"{attack_text(row, name, exact)} ({bound})"
 
 
 def _with_error(value: float, error: float) -> str:

@@ -171,23 +171,26 @@ def _mechanism_commands(
 _MARK = later("The mechanism's mark and colour, as in the figures.")
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
-    "mechanism": ("mechanism", 146, None),
-    "epsilon": ("ε", 64, later("The ε of the slider of its group.")),
-    "word": ("word", 82, None),
+    "mechanism": ("mechanism", 140, None),
+    "epsilon": ("ε", 60, later("The ε of the slider of its group.")),
+    "word": ("word", 78, None),
     "nw": (
         "Nw",
-        92,
+        146,
         later("Probability that the word stays; with its 95 % interval where it is estimated."),
     ),
     "attack_nearest": (
         later("attacker: nearest"),
-        112,
-        later("How often an attacker can tell the word from its nearest neighbour."),
+        174,
+        later(
+            "How often an attacker can tell the word from its nearest neighbour; in brackets the "
+            "most that the mechanism's guarantee allows, “refuted” where it does not hold."
+        ),
     ),
     "attack": (
         later("attacker: the two"),
-        112,
-        later("How often an attacker can tell the first word from the second."),
+        174,
+        later("How often an attacker can tell the first word from the second, likewise."),
     ),
     "distance": (
         later("distance"),
@@ -202,18 +205,9 @@ _COLUMNS = {
     "sw": ("Sw", 72, later("Different outputs in 200 runs, on average.")),
     "effective": (
         later("effective"),
-        72,
+        76,
         later("Number of equally likely outputs with which two runs would agree as often."),
     ),
-    "bound_nearest": (
-        later("nearest: at most"),
-        100,
-        later(
-            "The largest success against the nearest word that the mechanism’s guarantee allows; "
-            "“refuted” where the guarantee does not hold."
-        ),
-    ),
-    "bound": (later("the two: at most"), 100, later("The same between the two words.")),
 }
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
@@ -55,7 +56,7 @@ def example_box() -> None:
         format_func=say,
         placeholder=say("Choose an example"),
         on_change=take,
-        width=280,
+        width=250,
         help=say(
             "Two words under one mechanism at one ε: madlib treats them very differently, tem "
             "nearly alike."
@@ -63,10 +64,13 @@ def example_box() -> None:
     )
 
 
-def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
-    """Draw a search for each word. Typed text is not in the link; the chosen word is."""
+def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGenerator) -> None:
+    """Draw a search for each word, and what it finds in a place over the panes.
+
+    Typed text is not in the link; the chosen word is.
+    """
     for slot, title, name in zip(SLOTS, TITLES, names, strict=True):
-        with st.container(width=160, gap="small"):
+        with st.container(width=150):
             st.text_input(
                 say(title),
                 key=_FIND + slot,
@@ -77,10 +81,11 @@ def search_boxes(words: Lexicon, names: tuple[str, str]) -> None:
                 help=say(
                     "Type another word or its beginning, then Enter. Capital letters do not "
                     "matter. A word of the vocabulary is taken at once; words that contain what "
-                    "you typed are listed below."
+                    "you typed are listed above the picture."
                 ),
             )
-            _matches(words, slot)
+        with found_place:
+            _matches(words, slot, names)
 
 
 def exchange_button(names: tuple[str, str]) -> None:
@@ -95,10 +100,13 @@ def exchange_button(names: tuple[str, str]) -> None:
     )
 
 
-def _matches(words: Lexicon, slot: str) -> None:
+def _matches(words: Lexicon, slot: str, names: tuple[str, str]) -> None:
     typed = st.session_state.get(_FIND + slot, "")
     if _UNKNOWN + slot in st.session_state:
-        st.text(st.session_state[_UNKNOWN + slot])
+        still = say(
+            "The picture still shows “{first}” and “{second}”.", first=names[0], second=names[1]
+        )
+        st.text(f"{st.session_state[_UNKNOWN + slot]} {still}")
     if not typed.strip():
         return
     matches = search(words, typed, MATCHES).tolist()
@@ -111,6 +119,7 @@ def _matches(words: Lexicon, slot: str) -> None:
             key=_MATCH + slot,
             placeholder=say("{count} found: choose one", count=len(matches)),
             on_change=partial(_take_match, slot),
+            width=320,
             help=say(
                 "The word itself, then words that begin with it, then words that contain it; the "
                 "most frequent first."

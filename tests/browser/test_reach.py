@@ -53,7 +53,7 @@ VIEWS = {
         "Facts",
         "Whole vocabulary",
         "True distances",
-        "How to misread the map",
+        "How the map can mislead",
     ),
     "words?curve_metric=tem&curve_log=&more=Whole+vocabulary&found=violin": (),
     "release": (),

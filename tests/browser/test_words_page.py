@@ -29,6 +29,25 @@ def query(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
+def test_on_a_low_window_nothing_overprints_below_the_panes(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, _ = new_page(viewport={"width": 1280, "height": 720})
+    open_pair(page, f"{app_url}/words?curve_metric=tem&curve_log=truncated-gumbel")
+    expect(page.locator(".dial")).to_have_count(2)
+    page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    drawer, footer = page.locator(".st-key-taking"), page.get_by_text("No telemetry")
+    lower = drawer.bounding_box()
+    assert lower["y"] + lower["height"] <= footer.bounding_box()["y"]
+    dials = page.locator(".dial")
+    top = dials.first.bounding_box()
+    assert dials.last.bounding_box()["y"] < top["y"]  # scrolled away below the one that stays
+    assert page.evaluate(
+        "([x, y]) => !!document.elementFromPoint(x, y).closest('[class*=dial_place_metric]')",
+        [top["x"] + top["width"] / 2, top["y"] + 8],
+    )
+
+
 def own_faults(watch: Watch) -> list[str]:
     """Bad answers, without those where Streamlit looks for itself below the page's path."""
     return [entry for entry in watch.bad_responses if "/_stcore/" not in entry]
@@ -162,7 +181,7 @@ def test_every_view_is_accessible(app_url: str, new_page: NewPage, scheme: str) 
     page, watch = new_page(color_scheme=scheme)
     open_pair(page, f"{app_url}/words?curve_local=gaussian&{FEW}")
     assert_accessible(page)
-    for view in ("How to misread the map", "Facts"):
+    for view in ("How the map can mislead", "Facts"):
         page.get_by_role("tab", name=view).click()
         wait_idle(page)
         assert_accessible(page)

@@ -42,7 +42,10 @@ def test_it_opens_with_a_word_in_a_crowd_and_one_alone(opened: Callable[..., App
     assert rows["mark"].nunique() == len(CURVE_MECHANISMS)
     assert rows["word"].tolist() == list(opening.names) * len(CURVE_MECHANISMS)
     refuted = rows["mechanism"].str.contains("truncated-gumbel")
-    assert ((rows["bound"] == "refuted") == refuted).all()
+    for name in ("attack_nearest", "attack"):
+        assert (rows[name].str.endswith("(refuted)") == refuted).all()
+        assert (rows[name].str.contains("(≤ ", regex=False) != refuted).all()
+    assert "A slider for truncated-gumbel, whose ε is on another scale." in shown_text(test)
     assert set(dials(test)) == {"metric", "log"}
 
 

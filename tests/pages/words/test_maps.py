@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.maps import jobs as map_jobs
 from pages.shared import session
 from pages.words.maps import WHOLE
-from tests.pages.app import component, shown_text
+from tests.pages.app import component, open_link, shown_text
 from tests.pages.words.reading import FEW, panes, shown, table
 
 
@@ -60,10 +60,16 @@ def test_dense_and_sparse_words_are_listed(opened: Callable[..., AppTest]) -> No
 
 
 def test_how_to_misread_the_map_is_told_in_numbers(opened: Callable[..., AppTest]) -> None:
-    test = opened(more="How to misread the map", **FEW)
+    test = opened(more="How the map can mislead", **FEW)
     kept = next(d.value for d in test.dataframe if "map" in d.value.columns)
     assert kept["map"].tolist() == ["densMAP", "UMAP", "PCA"] * 2
     assert kept["words"].tolist() == [122] * 3 + [25_000] * 3
+    assert any("Gaps are not distances" in element.value for element in test.markdown)
+
+
+def test_a_link_to_the_renamed_view_opens_it() -> None:
+    test = open_link("words", more="How to misread the map", word="monday", other="garage")
+    assert test.query_params["more"] == "How the map can mislead"
     assert any("Gaps are not distances" in element.value for element in test.markdown)
 
 

@@ -43,6 +43,7 @@ def test_a_word_that_is_not_there_gets_the_nearest_spellings(
     assert not test.exception
     assert shown(test) == DEFAULT_PAIR
     assert "did you mean 'hospital'" in shown_text(test)
+    assert "The picture still shows “monday” and “garage”." in shown_text(test)
     assert "hospitel" not in str(test.query_params)
 
 
