@@ -250,6 +250,9 @@ _MOVED = "lesson_moved"  # how often a button has opened another step
 # that a button opens begins below the bar of the app. The dots are not read out: the list above
 # says the number.
 _STYLE = """
+[data-testid=stMainBlockContainer] :is([data-testid=stMarkdownContainer] p, [data-testid=stText]) {
+  max-width: 46rem; /* longer lines are hard to read */
+}
 .st-key-lesson_title h2 { font-size: 1.5rem; padding: 0.25rem 0; scroll-margin-top: 4.5rem; }
 @media (min-width: 641px) {
   .st-key-lesson_title h2::after {
