@@ -543,8 +543,9 @@ def _about_one() -> None:
     st.subheader(say("Privacy of one person"), anchor=False)
     st.markdown(
         say(
-            "**It costs no ε.** Everything here is computed from texts that are already "
-            "private. The guarantee for each word is the same however often they are counted."
+            "**Counting weakens no guarantee.** Everything here is computed from texts that are "
+            "already private. The guarantee for each word is the same however often they are "
+            "counted."
         )
     )
     st.markdown(

@@ -106,12 +106,12 @@ def _look_ahead() -> None:
 
     try:
         words = catalogued("default")
-        # In the order in which visitors are likely to come.
-        jobs = [job for page in (scene, crowd) for job in page.ahead(words)]
-        jobs += lesson.ahead()
-        jobs += [
-            job for page in (curves, measuring, views, experiments) for job in page.ahead(words)
-        ]
+        # In the order in which visitors are likely to come. What the first page says of a crowd
+        # comes before the lesson, and the whole page after it.
+        first, *others = crowd.ahead(words)
+        jobs = [*scene.ahead(words), first, *lesson.ahead(), *others]
+        for page in (curves, measuring, views, experiments):
+            jobs += page.ahead(words)
     except DpcoreError:
         return  # as above
     _in_background(jobs)

@@ -239,7 +239,10 @@ def test_a_classifier_learns_as_it_is_recorded(
     ("part", "words"),
     [
         ("How is this computed?", ("Benjamini", "docs/crowd.md", "python -m dpcore count")),
-        ("Privacy of one person", ("no ε", "one person", "Membership")),  # an older link
+        (
+            "Privacy of one person",
+            ("weakens no guarantee", "one person", "Membership"),
+        ),  # an older link
     ],
 )
 def test_what_is_said_below(part: str, words: tuple[str, ...]) -> None:
