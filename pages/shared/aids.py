@@ -11,9 +11,7 @@ from pages.shared.messages import note_english
 EXPLAIN, LARGE = "explain", "large"
 
 # Nothing moves if the system asks for reduced motion. Streamlit's light theme writes the letters of
-# charts in a grey of 3.7:1, too faint to read; only that grey is replaced. The scrolling element
-# takes the focus, so that arrow keys scroll it; it gets an outline, since Streamlit shows no focus
-# there.
+# charts in a grey of 3.7:1, too faint to read; only that grey is replaced.
 _ALWAYS = """
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after {
@@ -23,7 +21,6 @@ _ALWAYS = """
   }
 }
 .js-plotly-plot text[style*="rgb(128, 132, 149)"] { fill: currentColor !important; }
-[data-testid=stMain]:focus-visible { outline: 3px solid currentColor; outline-offset: -3px; }
 """
 _LARGE = """
 html { font-size: 22px; }

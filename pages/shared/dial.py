@@ -35,14 +35,15 @@ _TYPED = {
 
 # Below Streamlit's own bar, above the scrolling content. A sticky element stays within its parent,
 # so the sticky element is the block of the page that holds the dial: each page gives the dial a
-# block of its own.
+# block of its own. In a low window, as at a zoom of 200 %, it would hide what it changes.
 _STYLE = f"""
-[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
+@media (min-height: 500px) {{ [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]
   > :has([class*="st-key-{_PLACE}"]) {{
   position: sticky;
   top: 3.75rem;
   z-index: 90;
-}}
+}} }}
+@media (max-height: 499px) {{ [class*="st-key-{_PLACE}"] {{ position: static !important; }} }}
 """
 
 
