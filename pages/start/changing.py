@@ -210,7 +210,7 @@ def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, .
         steps.append(Step(("", ""), (say("Guarantee"), promised), spoken, epsilon, share))
     return Dial(
         f"start_{label}",
-        say("How much someone who knows the language can guess"),
+        say("Content words guessed, of 100"),
         tuple(steps),
         (say("← hides more"), _far_end(shares)),
         sweep=not (st.session_state.get(LEVEL) or st.query_params.get(LEVEL)),

@@ -172,7 +172,7 @@ def test_an_untouched_sentence_goes_along(app_url: str, page: Page) -> None:
 def test_the_dial_changes_the_sentence_without_the_server(app_url: str, page: Page) -> None:
     open_page(page, app_url)
     sentence(page)
-    dial = page.get_by_role("slider", name="How much someone who knows the language can guess")
+    dial = page.get_by_role("slider", name="Content words guessed, of 100")
     before = page.locator(".changing .sentence").inner_text()
     dial.focus()
     dial.press("Home")
