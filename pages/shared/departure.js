@@ -157,9 +157,11 @@ export default function ({ data, setTriggerValue }) {
   const first = !window.__departure;
   const state = window.__departure ??= {};
   Object.assign(state, { data, send: setTriggerValue });
-  (state.menu ??= leadToMenu()).textContent = data.menu;
-  if (!first) return;
+  if (!first) return state.name();
+  leadToMenu(state);
   keepOrder(state);
   heal(state);
   tellChanges();
+  keepFocus();
+  keepOverlays();
 }

@@ -222,6 +222,7 @@ def mind_links(language: str) -> None:
         "broken": say("This page could not be shown."),
         "again": say("Load it again"),
         "menu": say("Skip to the menu"),
+        "opener": say("Skip to the button that opens the menu"),
     }
     _component()(key=_KEY, data=data, on_healed_change=_log_healed)
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Error, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.browser.pages import Watch, open_page, wait_idle
 
@@ -187,4 +188,179 @@ def test_what_a_dial_changes_is_said_once_when_it_rests(
     shown = page.locator(".finding, .numbers li, .caption[data-told], .head[data-told] .count")
     assert any(" ".join(each.split()) in said[-1] for each in shown.all_inner_texts())
     assert page.locator("[aria-live]").count() == 0
+    assert not watch.page_errors
+
+
+FOCUSED = """() => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  const keys = [];
+  for (let up = node; up; up = up.parentElement ?? up.getRootNode().host)
+    keys.push(...[...up.classList].filter(name => name.startsWith('st-key-')));
+  return { tag: node.tagName, text: node.ariaLabel || node.innerText || '', keys };
+}"""
+
+
+def press(page: Page, button: Locator) -> None:
+    """Press a button by key, as a person whose last input was a key."""
+    button.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+
+
+def expect_focus(page: Page, holds: str) -> dict[str, Any]:
+    """Wait until the element that has the focus, `f` as in `FOCUSED`, is as wanted."""
+    page.wait_for_function(f"() => {{ const f = ({FOCUSED})(); return {holds}; }}")
+    return page.evaluate(FOCUSED)
+
+
+def test_the_focus_stays_where_something_was_replaced(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, f"{app_url}/lesson")
+    field = page.locator("input[type=number]").first
+    field.focus()
+    page.keyboard.type("70")
+    press(page, page.get_by_role("button", name="Check").first)
+    expect_focus(page, "f.tag !== 'BODY' && f.text.includes('Take a guess')")
+    assert not watch.page_errors
+
+
+def test_the_focus_follows_the_game(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, f"{app_url}/attacker?view=Guess+the+word")
+    press(page, page.locator(".st-key-game_guesses").get_by_role("button").first)
+    # The block with the verdict; the button, where it came at once.
+    expect_focus(page, "f.tag !== 'BODY' && f.text.includes('Next word')")
+    press(page, page.get_by_role("button", name="Next word"))
+    expect_focus(page, "f.tag !== 'BODY' && f.text.includes('Round 2')")
+    assert not watch.page_errors
+
+
+def test_no_focus_is_given_to_someone_with_a_mouse(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, f"{app_url}/lesson")
+    page.locator("input[type=number]").first.fill("70")
+    page.get_by_role("button", name="Check").first.click()
+    expect(page.get_by_text("1 of 9 guesses made")).to_be_visible()
+    wait_idle(page)
+    page.wait_for_timeout(3_000)
+    assert page.evaluate(FOCUSED)["tag"] == "BODY"
+    assert not watch.page_errors
+
+
+def test_a_link_leads_to_the_title_of_its_page_which_is_said(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, app_url)
+    expect(page.locator("#told")).to_have_attribute("data-page", "/")
+    page.keyboard.press("Tab")
+    press(page, page.get_by_role("link", name="Compare all methods"))
+    expect(page).to_have_title("Trade-off – Word Privacy Lab", timeout=60_000)
+    expect_focus(page, "f.tag === 'H1'")
+    said = re.compile("Trade-off – Word Privacy Lab")
+    expect(page.locator("#told")).to_have_attribute("data-said", said)
+    # And past the end of a scrolled page the link to its content leads to its top.
+    page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, 9999)")
+    page.get_by_test_id("stSkipToContent").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")
+    assert not watch.page_errors
+
+
+def test_a_popover_that_a_key_opened_takes_the_focus_and_gives_it_back(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, app_url)
+    button = page.get_by_role("button", name="Your own sentence")
+    press(page, button)
+    expect_focus(page, "f.keys.includes('st-key-preset')")
+    page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect_focus(page, "f.keys.includes('st-key-preset')")
+    page.keyboard.press("Shift+Tab")
+    expect(button).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    expect_focus(page, "f.keys.includes('st-key-preset')")
+    stops = go_to(page, "node.matches('button') && node.innerText.includes('Draw again')")
+    assert any("Your sentence" in stop for stop in stops)
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    assert not watch.page_errors
+
+
+def test_after_an_upload_the_focus_is_in_the_popover_still(app_url: str, new_page: NewPage) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    open_page(page, f"{app_url}/release")
+    press(page, page.get_by_role("button", name="Your file"))
+    expect_focus(page, "f.keys.includes('st-key-use_file')")
+    go_to(page, "node.innerText?.includes('Upload')")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    rows = "".join(f"{label},the food was {label} today\n" for label in ("good", "bad") * 30)
+    chooser.value.set_files(
+        {"name": "reviews.csv", "mimeType": "text/csv", "buffer": f"label,text\n{rows}".encode()}
+    )
+    expect_focus(page, "f.tag !== 'BODY' && f.text.includes('reviews.csv')")
+    said = re.compile(r"reviews\.csv")
+    expect(page.locator("#told")).to_have_attribute("data-said", said)
+    assert not watch.page_errors
+
+
+def test_the_sidebar_over_a_small_page_takes_the_focus_and_gives_it_back(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(viewport={"width": 640, "height": 360}, reduced_motion="reduce")
+    open_page(page, f"{app_url}/release")
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name="Skip to the button that opens the menu")
+    expect(link).to_be_focused()
+    page.keyboard.press("Enter")
+    expand = page.get_by_test_id("stExpandSidebarButton")
+    collapse = page.get_by_role("button", name="Collapse sidebar")
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(expand).to_be_focused()
+    for close in ("Escape", "Enter"):
+        page.keyboard.press("Enter")
+        expect(collapse).to_be_focused()
+        page.keyboard.press(close)
+        expect(expand).to_be_focused()
+        expect(sidebar).to_have_attribute("data-collapsed", "true")
+    page.keyboard.press("Enter")
+    expect(collapse).to_be_focused()
+    go_to(page, "node.matches('a') && node.innerText.trim() === 'Words'")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Words – Word Privacy Lab", timeout=60_000)
+    expect_focus(page, "f.tag === 'H1'")
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    assert not watch.page_errors
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (640, 360)])
+def test_no_bar_hides_what_has_the_focus(
+    app_url: str, new_page: NewPage, size: tuple[int, int]
+) -> None:
+    page, watch = new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
+    open_page(page, app_url)
+    page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, 9999)")
+    page.get_by_role("link", name="Lesson").last.focus()
+    hidden = """() => {
+      let node = document.activeElement;
+      while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+      const { x, y, width, height } = node.getBoundingClientRect();
+      let top = document.elementFromPoint(x + width / 2, y + height / 2);
+      while (top?.shadowRoot) top = top.shadowRoot.elementFromPoint(x + width / 2, y + height / 2);
+      return node.matches('main') || top?.contains(node) || node.contains(top)
+        || node.closest('.stPopover') ? '' : node.innerText;
+    }"""
+    for _ in range(40):
+        page.keyboard.press("Shift+Tab")
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        if page.evaluate("document.activeElement.matches('main')"):
+            break
+        assert not page.evaluate(hidden)
     assert not watch.page_errors
