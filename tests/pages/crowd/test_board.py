@@ -32,8 +32,8 @@ from dpcore.papers.ours.learning import TF_IDF, UNDONE, learning_curves
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from pages.crowd import scene
-from pages.crowd.scene import GROUPS, LEAKAGES, NAMES, REST, SIZES
-from pages.crowd.views import AT_THE_DIALS, KINDS
+from pages.crowd.scene import AT_THE_DIALS, GROUPS, LEAKAGES, NAMES, REST, SIZES
+from pages.crowd.views import KINDS
 from tests.pages.app import component, dials, open_link, open_page, shown_text, table, unopened
 
 
