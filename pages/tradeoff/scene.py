@@ -282,10 +282,11 @@ def step_of(leakage: Leakage) -> int:
     """Return the position of the dial: from the link (of 100), else the default."""
     # By axis: a level of guessed words means nothing as a share of pairs told apart.
     text = st.session_state.get(_LEVEL, {}).get(leakage.key, st.query_params.get(_LEVEL))
-    if text is None:
-        text = st.session_state.get(_ELSEWHERE.get(leakage.key, ""), "")
+    elsewhere = _ELSEWHERE.get(leakage.key)
+    if text is None and elsewhere is not None:
+        text = st.session_state.get(elsewhere)
     try:
-        share = float(text) / 100
+        share = leakage.start if text is None else float(text) / 100
     except ValueError:
         share = leakage.start
     return min(range(len(leakage.steps)), key=lambda i: abs(leakage.steps[i] - share))

@@ -172,12 +172,6 @@ def test_it_leads_into_every_step_and_every_page(fresh: AppTest) -> None:
         assert links[f"**{page.title}**: {page.question}"].page == page.address
 
 
-def test_the_readme_has_the_same_pages_with_the_same_questions() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for page in CONTENTS:
-        assert f"| {page.title} | {page.question} |" in readme
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["view", "place", "eps_metric", "local", "tem_beta", "seed"])
 def test_an_old_link_of_the_first_page_opens_the_page_rewrite(name: str) -> None:

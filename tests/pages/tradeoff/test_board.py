@@ -270,7 +270,12 @@ def test_without_a_mechanism_the_page_says_what_to_do() -> None:
 
 @pytest.mark.parametrize(
     ("state", "runs"),
-    [({}, False), ({"part": "In numbers"}, True), ({"part": "Choose ε", "taking": True}, True)],
+    [
+        ({}, True),  # the first view, whose goal is that of the dial
+        ({"part": "In numbers"}, True),
+        ({"part": "How is this computed?"}, False),
+        ({"part": "How is this computed?", "taking": True}, True),
+    ],
 )
 def test_below_runs_what_shows_the_place_of_the_dial(
     monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], runs: bool
