@@ -17,7 +17,7 @@ from pages.shared.language import later, numeral, say
 
 ABOUT = later("Guessed by frequency")
 _PERCENT = later("% guessed by frequency")
-_SOME = later("% by frequency, where measured")
+_SOME = later("% guessed, if measured")
 HELP = later(
     "Guessed by frequency: by someone who knows the method, its ε and how common words are, "
     "and who sees one word at a time. Content words are all except function words such as "

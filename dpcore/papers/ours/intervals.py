@@ -30,7 +30,7 @@ HELD, WIDTH = "interval holds truth", "half width of interval"
 """Share of releases whose interval holds the truth; mean of half its width, as a share of it."""
 
 _AT = (1, 3)  # of `LEVELS`: a tenth and a third of the content words are guessed
-_MOST = 60_000_000  # words that pass a mechanism together
+_MOST = 20_000_000  # words that pass a mechanism together: some 5 GB
 _LABELS = ("k-ary", "neighbour-response, k = 10")
 
 STUDY = Study(
