@@ -296,6 +296,8 @@ def test_a_popover_that_a_key_opened_takes_the_focus_and_gives_it_back(
 def test_after_an_upload_the_focus_is_in_the_popover_still(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page(reduced_motion="reduce")
     open_page(page, f"{app_url}/release")
+    # The first sentences are read with the page: only later ones are said.
+    expect(page.locator("#told")).to_have_attribute("data-page", "/release")
     press(page, page.get_by_role("button", name="Your file"))
     expect_focus(page, "f.keys.includes('st-key-use_file')")
     go_to(page, "node.innerText?.includes('Upload')")
