@@ -21,12 +21,19 @@ from dpcore.rewrite.policy import UnknownWordPolicy
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.fragments import fragment, run_parts
 from pages.shared.guessed import ABOUT, guessed, of_hundred
 from pages.shared.language import later, say
 from pages.shared.link import choose_one
 from pages.shared.promised import of_100_at_most, permits, promised_epsilon
 from pages.shared.session import Bench, mechanism
-from pages.shared.taking import Takeaway, command_line, mechanism_words
+from pages.shared.taking import (
+    Takeaway,
+    command_line,
+    drawer_is_open,
+    mechanism_words,
+    take_it_with_you,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +60,7 @@ _SHOWN = {
 _NICE = (0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100 for percent in range(10, 91, 5)))
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
 _NEARLY_ALL = 0.99  # of the words, at which a bound says nothing
+_TURNING, TAKING = "start_dial", "start_taking"
 LEVEL = "guessed"
 """Position of the dial, a share of 100 words: its name in the link and in the session."""
 
@@ -94,7 +102,23 @@ def changing_sentence(
     step = _step(shares)
     _component()(key="changing", data=_data(bench, curve, kind, shares, step, drawing))
     with dial_place:
-        show_dial(_dial(label, curve, kind, shares), step, lambda turned: _rested(shares, turned))
+        # A fragment: the sentence follows in the browser, so the page need not run.
+        fragment(_turning, bench, label, drawing, key=_TURNING)
+    _keep(shares, step, drawing)
+
+
+def _turning(bench: Bench, label: str, drawing: tuple[int, int]) -> None:
+    curve, kind = _method(bench, label)
+    shares = _steps(curve)
+    show_dial(
+        _dial(label, curve, kind, shares),
+        _step(shares),
+        lambda turned: _rested(shares, turned, drawing),
+    )
+
+
+def _keep(shares: tuple[float, ...], step: int, drawing: tuple[int, int]) -> None:
+    """Write the position into the address."""
     # Links to the page Rewrite once named a draw too: beside a draw, the position is always named.
     usual = _level(shares, _middle(shares)) if drawing == (link.SEED, 0) else ""
     link.write(LEVEL, _level(shares, step), usual)
@@ -114,7 +138,12 @@ def meaning_of_epsilon(bench: Bench, label: str) -> str:
     )
 
 
-def takeaway(bench: Bench, label: str, drawing: tuple[int, int], text: str) -> Takeaway:
+def take(bench: Bench, label: str, drawing: tuple[int, int], text: str) -> None:
+    """Draw the drawer."""
+    take_it_with_you(lambda: _takeaway(bench, label, drawing, text))
+
+
+def _takeaway(bench: Bench, label: str, drawing: tuple[int, int], text: str) -> Takeaway:
     """Return link, numbers and command of the present view."""
     curve, kind = _method(bench, label)
     shares = _steps(curve)
@@ -195,8 +224,11 @@ def _level(shares: tuple[float, ...], step: int) -> str:
     return f"{100 * shares[step]:g}"
 
 
-def _rested(shares: tuple[float, ...], step: int) -> None:
+def _rested(shares: tuple[float, ...], step: int, drawing: tuple[int, int]) -> None:
     st.session_state[LEVEL] = _level(shares, step)
+    _keep(shares, step, drawing)
+    if drawer_is_open():
+        run_parts(_TURNING, TAKING)
 
 
 def _dial(label: str, curve: TradeCurve, kind: Mechanism, shares: tuple[float, ...]) -> Dial:

@@ -1,18 +1,16 @@
 """Start page: a sentence that changes with the dial, the guessed words, and ways on."""
 
-from functools import partial
-
 import streamlit as st
 
 from dpcore.errors import DpcoreError
 from pages.papers.store import recorded_verdicts
+from pages.shared.fragments import fragment
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer, note, refuse
 from pages.shared.needed import lexicon_or_stop
 from pages.shared.session import bench_for
 from pages.shared.sidebar import carried_choices
-from pages.shared.taking import take_it_with_you
 from pages.shared.text_box import draw_again, seed_and_draw, text_box
 from pages.start.below import (
     crowd_in_short,
@@ -21,7 +19,13 @@ from pages.start.below import (
     other_pages,
     small_verdicts,
 )
-from pages.start.changing import changing_sentence, choose_method, meaning_of_epsilon, takeaway
+from pages.start.changing import (
+    TAKING,
+    changing_sentence,
+    choose_method,
+    meaning_of_epsilon,
+    take,
+)
 
 follow_old_link()
 
@@ -71,5 +75,5 @@ lesson_steps()
 st.header(say("What each page answers"), anchor=False)
 other_pages()
 if bench is not None:
-    take_it_with_you(partial(takeaway, bench, label, drawing, text))
+    fragment(take, bench, label, drawing, text, key=TAKING)
 footer(words, drawing[0], say("one noise draw per word; the guessing rates are recorded"))
