@@ -286,7 +286,7 @@ def worst_powers(
         from scipy.special import ndtr, ndtri
 
         mu = math.sqrt(words) * noise.sensitivity / noise.scale
-        return np.asarray(ndtr(ndtri(alpha) + mu))
+        return np.minimum(np.asarray(ndtr(ndtri(alpha) + mu)) * (1.0 + 1e-9), 1.0)
     bounds = mechanism.loss_bounds(guarantee)
     leaked = 0.0
     if isinstance(guarantee, ApproximateLocalPrivacy):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -94,7 +95,9 @@ def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -
         here, needed = session_memo(_EXPECTED, asked, expect)
     except DpcoreError:
         return  # of a lexicon without frequencies nothing is expected
-    about = int(float(f"{needed.texts or 0:.2g}"))
+    if needed.texts is None:
+        return
+    about = int(float(f"{needed.texts:.2g}"))
     if here.share is None:
         st.text(
             say(
@@ -184,26 +187,26 @@ class _Groups:
 
 def _choose_groups(source: Source, keep: CopyChoices) -> _Groups | None:
     """Return the groups of the copy; draw a choice where several columns divide it."""
-    found: dict[int, _Groups] = {}
+    dividing: dict[int, _Groups] = {}
     for column, place in zip(keep.columns, keep.places, strict=True):
         labels = tuple(row[place] or say("(empty)") for row in source.table.rows)
         sizes = Counter(labels)
         if 2 <= len(sizes) <= _GROUPS and min(sizes.values()) >= LEAST_TEXTS:
-            found[place] = _Groups(column, labels)
-    if len(found) < 2:
-        return next(iter(found.values()), None)
-    places = list(found)
+            dividing[place] = _Groups(column, labels)
+    if len(dividing) < 2:
+        return next(iter(dividing.values()), None)
+    places = list(dividing)
     label = None if source.label is None else source.table.place(source.label)
-    chosen = st.selectbox(
+    place = st.selectbox(
         say("Compare texts by"),
         places,
-        index=places.index(label) if label in found else 0,
+        index=places.index(label) if label in dividing else 0,
         # Its own name: this is shown to the owner alone.
         format_func=lambda place: source.table.columns[place],
         key=f"release_compare_{'_'.join(map(str, places))}",
         help=say("The column that was copied unchanged and divides the texts into groups."),
     )
-    return found[chosen]
+    return dividing[place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +268,8 @@ def verdict(estimates: Estimates, rows: Sequence[Difference]) -> str:
         estimates: of the words in each group.
         rows: comparisons of the groups, the clearest first; at least one.
     """
-    found = [row for row in rows if row.differs]
-    if not found:
+    different = [row for row in rows if row.differs]
+    if not different:
         return say(
             "No difference between the groups is certain: {texts:,} texts are too few at this ε. "
             "The clearest is “{word}”: about {more:,} in {group}, about {less:,} in {rest}. Among "
@@ -281,18 +284,18 @@ def verdict(estimates: Estimates, rows: Sequence[Difference]) -> str:
             "{rest}.",
             **_numbers(estimates, row),
         )
-        for row in found[:_FEW]
+        for row in different[:_FEW]
     ]
-    for group in dict.fromkeys(_higher(row) for row in found[_FEW:]):
-        others = [f"“{row.query}”" for row in found[_FEW:_SHOWN] if _higher(row) == group]
+    for group in dict.fromkeys(_higher(row) for row in different[_FEW:]):
+        others = [f"“{row.query}”" for row in different[_FEW:_SHOWN] if _higher(row) == group]
         if others:
             lines.append(
                 say("More common in {group}: {words}.", group=group, words=", ".join(others))
             )
     lines.append(
         say(
-            "On average, at most 5 % of such findings are false: all {words:,} words were "
-            "compared, by their shares of each group's words.",
+            "On average, at most 5 % of such findings are false, as many as if all {words:,} words "
+            "had been compared, by their shares of each group's words.",
             words=estimates.hypotheses or len(rows),
         )
     )
@@ -343,7 +346,7 @@ def _counted(order: Order, source: Source, by: _Groups | None, private: Sequence
     labels = None if by is None else by.labels
     shared: dict[str, Any] = {"by": labels, "treatment": order.treatment}
     with Reporter(say("Counting")) as progress:
-        estimates = count(
+        every = count(
             private,
             mechanism,
             order.epsilon,
@@ -352,17 +355,19 @@ def _counted(order: Order, source: Source, by: _Groups | None, private: Sequence
             progress=progress,
             **shared,
         )
+    # Before anything is compared: of findings that are picked afterwards more may be false.
+    estimates = _of_content_words(every, mechanism.lexicon)
+    if estimates is None:
+        return _Counts([], False)
     truth = true_counts(estimates, source.texts, mechanism.lexicon, **shared)
-    content = _content(mechanism.lexicon)
     rows = [
         row.to_dict() | {"truth": float(true)}
         for row, true in zip(estimates.rows, truth.T.ravel(), strict=True)
-        if row.query in content
     ]
     if labels is None:
         certain = [row for row in rows if row["low"] > 0]
         return _Counts((certain or rows[:_FEW])[:_SHOWN], bool(certain))
-    differences = [row for row in compare(estimates).rows if row.query in content]
+    differences = list(compare(estimates).rows)
     # The words that differ; where noise may explain all, only the one that the verdict names.
     drawn = list(dict.fromkeys(row.query for row in differences if row.differs))[:_SHOWN]
     drawn = drawn or [row.query for row in differences[:1]]
@@ -370,5 +375,11 @@ def _counted(order: Order, source: Source, by: _Groups | None, private: Sequence
     return _Counts([row for word in drawn for row in by_word[word]], True, (estimates, differences))
 
 
-def _content(lexicon: Lexicon) -> frozenset[str]:
-    return frozenset(compress(lexicon.words, content_words(lexicon).tolist()))
+def _of_content_words(estimates: Estimates, lexicon: Lexicon) -> Estimates | None:
+    """Return the estimates of content words; None if there are none."""
+    content = set(compress(lexicon.words, content_words(lexicon).tolist()))
+    names = estimates.estimators.queries.names
+    columns = np.array([i for i, name in enumerate(names) if name in content], dtype=np.int64)
+    if not columns.size:
+        return None
+    return replace(estimates, estimators=estimates.estimators.only(columns))

@@ -9,11 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore as dp
+from dpcore.crowd.comparison import compare
 from dpcore.crowd.planner import countable_words, plan
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.ours.tradeoff import recorded_curve
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
+from pages.release import counted as counted_page
 from tests.pages.app import figures, shown_text
 from tests.pages.release.settings import goal_epsilon, upload
 from tests.pages.release.test_copy import files, made, started
@@ -67,7 +69,10 @@ def test_counts_by_label_are_those_of_the_engine_and_the_rings_the_truth(
     for word, group in WRITTEN:
         more = round(expected[word, group].estimate)
         assert f"“{word}” is more common in {group}: about {more:,} times, and about " in shown
-    assert "at most 5 % of such findings are false: all 25,000 words were compared" in shown
+    assert (
+        "at most 5 % of such findings are false, as many as if all 25,000 words had been compared"
+        in shown
+    )
     # No word is drawn that was never written, and came out by noise alone.
     words = {word.strip(".,").lower() for text in TEXTS for word in text.split()}
     assert set(first["y"]) == set(second["y"]) <= words
@@ -200,3 +205,22 @@ def test_lines_of_text_are_counted_too(opened: Callable[..., AppTest], started: 
     test = made(test, started)
     _, rings = figures(test)[-1]["data"]
     assert dict(zip(rings["y"], rings["x"], strict=True))["film"] == 200
+
+
+def test_groups_are_compared_by_content_words_before_findings_are_picked() -> None:
+    """Function words that differ must not raise the rate of false ones among the others."""
+    lexicon = load()
+    response = create("k-ary", lexicon)
+    private = ["the the the film", "film film boring of"] * 40
+    every = dp.count(private, response, 9.0, top=4, by=["a", "b"] * 40, looked_at=4)
+    some = counted_page._of_content_words(every, lexicon)
+    assert some is not None
+    assert set(some.estimators.queries.names) == {"film", "boring"}
+    assert some.hypotheses == every.hypotheses
+    compared = {row.query: row for row in compare(some).rows}
+    before = {row.query: row for row in compare(every).rows}
+    assert compared["film"].p == before["film"].p
+    # Ranked among content words alone, so no less than where function words come first.
+    assert all(compared[word].q >= before[word].q for word in compared)
+    functions = dp.count(["the of"] * 9, response, 9.0, top=2)
+    assert counted_page._of_content_words(functions, lexicon) is None

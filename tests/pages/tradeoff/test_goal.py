@@ -14,6 +14,7 @@ from dpcore.papers.ours.offers import guess_offer
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility import solve_margin as solve_accuracy
+from pages.release import board as release
 from pages.shared.dial import GROUPS
 from pages.tradeoff.goal import GOALS, Goal
 from tests.pages.app import open_link, shown_text, table, unopened
@@ -117,8 +118,9 @@ def test_the_goal_is_that_of_the_dial_and_a_release_sets_both() -> None:
     test = open_link("tradeoff", level="12", curves="tem,madlib")
     assert test.number_input(key=f"goal_{GUESSED}").value == 12.0
     test = unopened("tradeoff")
-    test.session_state["aim_guess"] = "10"  # as Release keeps a limit, and the mechanism chosen
-    test.session_state["offer"] = "k-ary"
+    # As Release keeps a limit, and the mechanism that was chosen.
+    test.session_state[release.GOALS["guess"].field] = "10"
+    test.session_state[release.CHOSEN] = "k-ary"
     test.run()
     assert test.number_input(key=f"goal_{GUESSED}").value == 10.0
     assert "k-ary" in answers(test)
