@@ -97,7 +97,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
     ]
     last = clipped[clipped["dimension"] == clipped["dimension"].max()]
     most = last.iloc[int(last["share"].argmax())]
-    known = {
+    filling = {
         "dimension": int(most["dimension"]),
         "share": most["share"],
         "distribution": Named(str(most["distribution"])),
@@ -105,7 +105,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
     finding = Filled(
         "In {dimension} dimensions the noise leaves {share:.0%} of the pairs uncovered "
         "({distribution}).",
-        **known,
+        **filling,
     )
     control = table[table["clipping"] == "L1"]
     if len(control):
@@ -115,7 +115,7 @@ def exceeding_caption(table: pd.DataFrame) -> Caption:
             "In {dimension} dimensions the noise leaves {share:.0%} of the pairs uncovered "
             "({distribution}); after clipping by the L1 norm at most {worst:.0%}.",
             worst=worst,
-            **known,
+            **filling,
         )
     how.append(
         Filled(

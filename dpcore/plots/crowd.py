@@ -92,7 +92,7 @@ def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
     )
     if estimated := [row for row in rows if row["estimate"] is not None]:
         clearest = min(estimated, key=_relative_width)
-        known = {
+        filling = {
             "right": right,
             "intervals": len(rows),
             "query": clearest["query"],
@@ -104,13 +104,13 @@ def dots_caption(rows: Sequence[Mapping[str, Any]]) -> Caption:
                 "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
                 "times in {group}, and is there {truth:,.0f} times.",
                 group=clearest["group"],
-                **known,
+                **filling,
             )
         else:
             finding = Filled(
                 "{right} of {intervals} intervals hold the truth: “{query}” is counted {interval} "
                 "times, and is there {truth:,.0f} times.",
-                **known,
+                **filling,
             )
     lines = (
         Filled(

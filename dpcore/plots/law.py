@@ -81,22 +81,22 @@ def law_caption(
     # No private mechanism keeps a word for certain: show the distance from 1, however small.
     if stays == "1" and log_change > -math.inf:
         stays = Filled("1 − {rest}", rest=factor_text(log_change))
-    known = {"word": word, "stays": stays, "best": best["output"]}
+    filling = {"word": word, "stays": stays, "best": best["output"]}
     if best["output"] == word:
-        first = Filled("“{word}” stays with probability {stays}", **known)
-        finding = Filled("“{word}” stays with probability {stays}.", **known)
+        first = Filled("“{word}” stays with probability {stays}", **filling)
+        finding = Filled("“{word}” stays with probability {stays}.", **filling)
     else:
         first = Filled(
             "“{word}” most likely becomes “{best}” ({chance}, {distance} away); it stays with "
             "probability {stays}",
             chance=number(float(best["probability"])),
             distance=number(float(best["distance"])),
-            **known,
+            **filling,
         )
         finding = Filled(
             "“{word}” most likely becomes “{best}” (probability {chance}); it stays with {stays}.",
             chance=probability_text(*[float(best["probability"])] * 3),
-            **known,
+            **filling,
         )
     rest = Filled(
         "{first}; the {words} words shown hold {share} of the probability.",

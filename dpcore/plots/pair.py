@@ -114,7 +114,7 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
         apart = np.abs(pair.second - pair.first)
         widest = int(apart.argmax())
         gaps[name] = float(apart[widest])
-        known = {
+        filling = {
             "name": name,
             "gap": number(gaps[name]),
             "widest": number(float(pair.epsilons[widest])),
@@ -122,7 +122,7 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
         if here is None:
             sentence = Filled(
                 "{name}: over all measured ε the two are at most {gap} apart (at ε = {widest}).",
-                **known,
+                **filling,
             )
         else:
             sentence = Filled(
@@ -134,7 +134,7 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
                 second=second,
                 first_stays=pair.text(0, here),
                 second_stays=pair.text(1, here),
-                **known,
+                **filling,
             )
         sentences.append(sentence)
     verdict = _verdict(gaps, first, second)
@@ -144,19 +144,19 @@ def pair_caption(table: pd.DataFrame, epsilons: Mapping[str, float]) -> Caption:
 def _verdict(gaps: dict[str, float], first: str, second: str) -> str:
     ordered = sorted(gaps, key=lambda name: -gaps[name])
     most, least = ordered[0], ordered[-1]
-    known = {"first": first, "second": second, "most": most, "up": number(gaps[most])}
+    filling = {"first": first, "second": second, "most": most, "up": number(gaps[most])}
     if len(ordered) == 1:  # nothing to compare with
         return Filled(
             "The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs "
             "by up to {up}).",
-            **known,
+            **filling,
         )
     return Filled(
         "The same ε treats “{first}” and “{second}” most differently under {most} (Nw differs by "
         "up to {up}) and least under {least} (by up to {least_up}).",
         least=least,
         least_up=number(gaps[least]),
-        **known,
+        **filling,
     )
 
 

@@ -149,23 +149,23 @@ def strip_caption(table: pd.DataFrame) -> Caption:
         becomes.append((count, title))
         stay += bool(last["output"] == word)
     most, title = max(becomes)
-    known = {"word": word, "title": Named(title), "others": _others(most)}
+    filling = {"word": word, "title": Named(title), "others": _others(most)}
     if len(becomes) > 1:
         finding = Filled(
             "In this draw “{word}” stays at large ε under {stay} of {mechanisms} mechanisms; under "
             "{title} it becomes {others}.",
             stay=stay,
             mechanisms=len(becomes),
-            **known,
+            **filling,
         )
     elif stay:
         finding = Filled(
-            "In this draw “{word}” stays at large ε; under {title} it becomes {others}.", **known
+            "In this draw “{word}” stays at large ε; under {title} it becomes {others}.", **filling
         )
     else:
         finding = Filled(
             "In this draw “{word}” never stays at large ε; under {title} it becomes {others}.",
-            **known,
+            **filling,
         )
     start = Filled("What this draw makes of “{word}”:", word=word)
     return Caption(finding, listed((start, *sentences), "\n"))

@@ -491,21 +491,21 @@ def epsilon_reading(meaning: EpsilonMeaning, epsilon: float, nearest: float | No
         epsilon: its value.
         nearest: typical distance of a word of the text to its nearest neighbour; None if unknown.
     """
-    told = number(epsilon)
+    numeral = number(epsilon)
     if meaning in (EpsilonMeaning.LOCAL, EpsilonMeaning.LOCAL_APPROXIMATE):
         return Filled(
             "ε = {epsilon}: one output may multiply the odds between any two words by e^{epsilon}: "
             "{limit}.",
-            epsilon=told,
+            epsilon=numeral,
             limit=limit_text(epsilon),
         )
     if nearest is None:
-        return Filled("ε = {epsilon} per unit of distance.", epsilon=told)
+        return Filled("ε = {epsilon} per unit of distance.", epsilon=numeral)
     near = float(f"{nearest:.3g}")  # so that the reader's calculator comes to the same
     return Filled(
         "ε = {epsilon}: one output may multiply the odds by e^({epsilon} × {near:g}) against a "
         "nearest word {near:g} away: {limit}.",
-        epsilon=told,
+        epsilon=numeral,
         near=near,
         limit=limit_text(epsilon * near),
     )

@@ -248,12 +248,12 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
 
 def _if_known(order: Order, composed: Callable[[int], dict[str, object]]) -> dict[str, object]:
     """Return the seed of an experiment, and what holds for all texts of one author."""
-    known: dict[str, object] = {}
+    fields: dict[str, object] = {}
     if order.authors is not None:
-        known["composed_author"] = {"texts": order.authors.texts} | composed(order.authors.words)
+        fields["composed_author"] = {"texts": order.authors.texts} | composed(order.authors.words)
     if order.seed is not None:
-        known["seed"] = order.seed
-    return known
+        fields["seed"] = order.seed
+    return fields
 
 
 def _kind(order: Order) -> str:

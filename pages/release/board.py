@@ -263,12 +263,12 @@ def finding(offers: Sequence[tuple[str, Offer]], goal: Goal, clean: Clean | None
             "No mechanism in the table meets this goal: relax it, or choose others in the sidebar."
         )
     if goal.quantity:
-        known = {label: each.accuracy for label, each in met if each.accuracy is not None}
+        accuracies = {label: each.accuracy for label, each in met if each.accuracy is not None}
         if best is None:
             return say(_UNMEASURED)
-        most = known.pop(best)
+        most = accuracies.pop(best)
         # Written so that NaN, the interval of a single trial, counts as alike.
-        alike = any(not each.high < most.low for each in known.values())
+        alike = any(not each.high < most.low for each in accuracies.values())
         original, tail = "", ""
         if clean is not None:
             share = percent(clean.accuracy.mean)
@@ -299,10 +299,10 @@ def best_of(offers: Sequence[tuple[str, Offer]], goal: Goal) -> str | None:
     """Return the mechanism that `finding` names: most accurate, or least guessed; None if none."""
     met = [(label, offer) for label, offer in offers if offer.epsilon is not None]
     if goal.quantity:
-        known = {label: -each.accuracy.mean for label, each in met if each.accuracy is not None}
+        losses = {label: -each.accuracy.mean for label, each in met if each.accuracy is not None}
     else:
-        known = {label: each.guessed.mean for label, each in met if each.guessed is not None}
-    return min(known, key=known.__getitem__, default=None)
+        losses = {label: each.guessed.mean for label, each in met if each.guessed is not None}
+    return min(losses, key=losses.__getitem__, default=None)
 
 
 def was_chosen() -> bool:

@@ -369,10 +369,10 @@ def _counted(order: Order, source: Source, by: _Groups | None, private: Sequence
         return _Counts((certain or rows[:_FEW])[:_SHOWN], bool(certain))
     differences = list(compare(estimates).rows)
     # The words that differ; where noise may explain all, only the one that the verdict names.
-    drawn = list(dict.fromkeys(row.query for row in differences if row.differs))[:_SHOWN]
-    drawn = drawn or [row.query for row in differences[:1]]
-    by_word = {word: [row for row in rows if row["query"] == word] for word in drawn}
-    return _Counts([row for word in drawn for row in by_word[word]], True, (estimates, differences))
+    words = list(dict.fromkeys(row.query for row in differences if row.differs))[:_SHOWN]
+    words = words or [row.query for row in differences[:1]]
+    by_word = {word: [row for row in rows if row["query"] == word] for word in words}
+    return _Counts([row for word in words for row in by_word[word]], True, (estimates, differences))
 
 
 def _of_content_words(estimates: Estimates, lexicon: Lexicon) -> Estimates | None:

@@ -111,10 +111,10 @@ def front_routes() -> list[Route]:
 async def _answer(request: Request) -> HTMLResponse:
     address = request.url.path.rstrip("/").rpartition("/")[2]
     page = front_page(address)
-    shown = _page(address).address
-    if shown in PICTURES:
+    own = _page(address).address
+    if own in PICTURES:
         # Absolute, as the protocol demands; not in the cache, since a host is what a client says.
-        picture = escape(str(request.url_for("picture", address=shown)))
+        picture = escape(str(request.url_for("picture", address=own)))
         page = page.replace("</head>", f'<meta property="og:image" content="{picture}"></head>', 1)
     return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
 

@@ -72,7 +72,7 @@ def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> Capt
             "{correlation:.2f}",
             correlation=correlation,
         )
-    known = {
+    filling = {
         "worst": worst["word"],
         "most": share_text(float(worst["stays"])),
         "best": best["word"],
@@ -86,11 +86,11 @@ def exposed_caption(table: pd.DataFrame, correlation: float, words: int) -> Capt
         worst_away=number(float(worst["nearest"])),
         best_away=number(float(best["nearest"])),
         why=why,
-        **known,
+        **filling,
     )
     finding = Filled(
         "“{worst}” is protected least and stays in {most} draws; “{best}” is protected best: "
         "{least}.",
-        **known,
+        **filling,
     )
     return Caption(finding, how)

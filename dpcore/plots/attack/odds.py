@@ -254,13 +254,13 @@ def odds_sentence(row: pd.Series) -> str:
     else:
         promised = Filled("guarantee: {bound}", bound=bound)
     odds = favoured_word(row)
-    known = {"title": Named(row["title"]), "output": row["output"], "promised": promised}
+    filling = {"title": Named(row["title"]), "output": row["output"], "promised": promised}
     factor = odds_text(odds.ratio, odds.low, odds.high)
     if not factor:
         return Filled(
             "{title}: “{output}” leaves the odds {undecided}; {promised}.",
             undecided=_undecided(row),
-            **known,
+            **filling,
         )
     return Filled(
         "{title}: seeing “{output}” multiplies the odds of “{word}” against “{other}” by {factor}; "
@@ -268,7 +268,7 @@ def odds_sentence(row: pd.Series) -> str:
         word=odds.word,
         other=odds.against,
         factor=factor,
-        **known,
+        **filling,
     )
 
 
@@ -345,7 +345,7 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         claimed: the largest one that the guarantee allows.
         broken: True if the ratio is beyond the guarantee.
     """
-    known = {
+    filling = {
         "word": word,
         "other": other,
         "factor": count_text(abs(log_ratio)),
@@ -355,12 +355,12 @@ def worst_sentence(word: str, other: str, log_ratio: float, claimed: float, *, b
         return Filled(
             "Of all words this output separates “{word}” from “{other}” most, relative to the "
             "guarantee: by a factor of {factor}; guarantee: {limit}, which this breaks.",
-            **known,
+            **filling,
         )
     return Filled(
         "Of all words this output separates “{word}” from “{other}” most, relative to the "
         "guarantee: by a factor of {factor}; guarantee: {limit}.",
-        **known,
+        **filling,
     )
 
 

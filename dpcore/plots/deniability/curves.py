@@ -224,7 +224,7 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
     sentences: list[str] = []
     for key, rows in table.groupby("mechanism", sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
-        known = {
+        filling = {
             "name": short_name(str(key)),
             "first": number(first["mean"]),
             "low": number(first["epsilon"]),
@@ -234,14 +234,14 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
         # Nw rises with ε and Sw falls: keep the part behind the crossing.
         beyond = rows[(rows["mean"] >= half) == (quantity == "nw")]
         if not 0 < len(beyond) < len(rows):
-            sentence = Filled("{name}: mean {first} at ε = {low}, {last} at {high}.", **known)
+            sentence = Filled("{name}: mean {first} at ε = {low}, {last} at {high}.", **filling)
         elif quantity == "nw":
             sentence = Filled(
                 "{name}: mean {first} at ε = {low}, {last} at {high}, first at least {half:g} at "
                 "{there}.",
                 half=half,
                 there=number(beyond["epsilon"].iloc[0]),
-                **known,
+                **filling,
             )
         else:
             sentence = Filled(
@@ -249,7 +249,7 @@ def curves_alt(table: pd.DataFrame, quantity: str) -> str:
                 "{there}.",
                 half=half,
                 there=number(beyond["epsilon"].iloc[0]),
-                **known,
+                **filling,
             )
         sentences.append(sentence)
     start = Filled("{what}, as curves over ε.", what=_what(quantity, runs))
@@ -305,7 +305,7 @@ def _finding(means: dict[str, float], quantity: str, label: str) -> str:
     if not means:
         return Filled("None of these mechanisms is defined at {label}.", label=label)
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    known = {
+    filling = {
         "label": label,
         "low": low,
         "least": number(means[low]),
@@ -314,18 +314,21 @@ def _finding(means: dict[str, float], quantity: str, label: str) -> str:
     }
     if quantity == "nw" and low == high:
         return Filled(
-            "At {label}, a word stays with a mean chance of {least} under {low}.", **known
+            "At {label}, a word stays with a mean chance of {least} under {low}.", **filling
         )
     if quantity == "nw":
         return Filled(
             "At {label}, a word stays with a mean chance of {least} under {low}, of {most} under "
             "{high}.",
-            **known,
+            **filling,
         )
     if low == high:
-        return Filled("At {label}, {high} makes {most} different words of one on average.", **known)
+        return Filled(
+            "At {label}, {high} makes {most} different words of one on average.", **filling
+        )
     return Filled(
-        "At {label}, {high} makes {most} different words of one on average, {low} {least}.", **known
+        "At {label}, {high} makes {most} different words of one on average, {low} {least}.",
+        **filling,
     )
 
 

@@ -139,10 +139,10 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
     if not there:
         return Caption(Filled("No mechanism here has a mean Nw of {nw}.", nw=number(nw)), how)
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    known = {"nw": number(nw), "what": what, "value": _count(there[most]), "most": most}
+    filling = {"nw": number(nw), "what": what, "value": _count(there[most]), "most": most}
     if most == least:
         finding = Filled(
-            "Where words stay with a chance of {nw}, the {what} is {value} under {most}.", **known
+            "Where words stay with a chance of {nw}, the {what} is {value} under {most}.", **filling
         )
     else:
         finding = Filled(
@@ -150,7 +150,7 @@ def equal_caption(read: pd.DataFrame, nw: float, quantity: str) -> Caption:
             "under {least}.",
             lesser=_count(there[least]),
             least=least,
-            **known,
+            **filling,
         )
     return Caption(finding, how)
 

@@ -284,15 +284,17 @@ def trade_caption(table: pd.DataFrame, level: float = 0.5) -> Caption:
     if not there:
         return Caption(Filled("No mechanism here has an Nw of {level:g}.", level=level), how)
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    known = {"level": level, "most": Named(most), "count": number(there[most])}
+    filling = {"level": level, "most": Named(most), "count": number(there[most])}
     if most == least:
-        finding = Filled("Where Nw is {level:g}, {most} makes {count} different outputs.", **known)
+        finding = Filled(
+            "Where Nw is {level:g}, {most} makes {count} different outputs.", **filling
+        )
     else:
         finding = Filled(
             "Where Nw is {level:g}, {most} makes {count} different outputs, {least} {fewer}.",
             least=Named(least),
             fewer=number(there[least]),
-            **known,
+            **filling,
         )
     return Caption(finding, how)
 
@@ -393,7 +395,7 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
             truth = Filled("{mean} (exact)", mean=chance)
         else:
             truth = Filled("{mean}, interval of 95 %", mean=chance)
-        known = {"word": word, "gap": number(gap), "epsilon": number(worst["epsilon"])}
+        filling = {"word": word, "gap": number(gap), "epsilon": number(worst["epsilon"])}
         sentences.append(
             Filled(
                 "“{word}” (δ = {nearest}): formula {formula}, truth {truth}, proved at least "
@@ -402,7 +404,7 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
                 formula=number(row["formula"]),
                 truth=truth,
                 low=number(row["low"], at_least),
-                **known,
+                **filling,
             )
         )
         if gap > worst_gap:
@@ -412,6 +414,6 @@ def appendix_caption(table: pd.DataFrame, label: str, epsilon: float) -> Caption
                 "the truth is {truth}.",
                 formula=number(worst["formula"]),
                 truth=number(worst["truth"]),
-                **known,
+                **filling,
             )
     return Caption(finding, listed(sentences, " "))

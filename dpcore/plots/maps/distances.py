@@ -219,16 +219,16 @@ def distance_caption(strip: Strip, noise: pd.DataFrame | None = None) -> Caption
     ratios = (noise["median"] / strip.median).tolist()
     titles = noise["title"].tolist()
     longest, shortest = (ratios.index(end(ratios)) for end in (max, min))
-    known = {"longest": Named(titles[longest]), "most": number(ratios[longest])}
+    filling = {"longest": Named(titles[longest]), "most": number(ratios[longest])}
     if longest == shortest:
-        finding = Filled("The noise of {longest} is {most} times a typical distance.", **known)
+        finding = Filled("The noise of {longest} is {most} times a typical distance.", **filling)
     else:
         finding = Filled(
             "The noise of {longest} is {most} times a typical distance, that of {shortest} {least} "
             "times.",
             shortest=Named(titles[shortest]),
             least=number(ratios[shortest]),
-            **known,
+            **filling,
         )
     return Caption(finding, listed((strip.text, *lengths), " "))
 

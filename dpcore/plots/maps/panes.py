@@ -192,7 +192,7 @@ def pane_caption(names: Sequence[str], guesses: Sequence[Guess], setting: str) -
     *others, last = dict.fromkeys(often)
     if all(each.endswith(_OF) for each in often):
         others = [Numeral(each.removesuffix(_OF)) for each in others]
-    known = {
+    filling = {
         "setting": setting,
         "first": short[0],
         "second": short[1],
@@ -202,21 +202,21 @@ def pane_caption(names: Sequence[str], guesses: Sequence[Guess], setting: str) -
         return Filled(
             "{setting}: “{first}” and “{second}” are guessed in {shares} outputs: the estimates do "
             "not tell them apart.",
-            **known,
+            **filling,
         )
     why = Filled(
         "{setting}: “{first}” and “{second}” are guessed nearly alike, in {shares} outputs; near "
         "words take {near:.0f} and {other_near:.0f}.",
         near=100 * guesses[0].near,
         other_near=100 * guesses[1].near,
-        **known,
+        **filling,
     )
     # With a long reading of ε, the reason would make the finding too long.
     if len(why.split()) <= _WORDS:
         return why
     return Filled(
         "{setting}: “{first}” and “{second}” are guessed nearly alike, in {shares} outputs.",
-        **known,
+        **filling,
     )
 
 

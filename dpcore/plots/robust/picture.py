@@ -60,7 +60,7 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
     others = table[table["class"] != first["class"]]
     second = others.iloc[others["high"].argmax()]
     decided = first["low"] > second["high"]
-    known = {
+    filling = {
         "first": first["class"],
         "second": second["class"],
         "least": number(first["low"], at_least),
@@ -71,13 +71,13 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
         finding = Filled(
             "Class {first} gets at least {least}, class {second} at most {most}: it is read as "
             "{first}; its label is {label}.",
-            **known,
+            **filling,
         )
         apart = Filled("The bounds are apart: a prediction is made.")
     else:
         finding = Filled(
             "Class {first} gets at least {least}, class {second} at most {most}: it abstains.",
-            **known,
+            **filling,
         )
         apart = Filled("The bounds overlap: it abstains.")
     how = Filled(
@@ -86,6 +86,6 @@ def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
         "{label}.",
         error=error,
         apart=apart,
-        **known,
+        **filling,
     )
     return Caption(finding, how)

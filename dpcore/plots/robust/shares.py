@@ -126,7 +126,7 @@ def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
     for name in dict.fromkeys(table["curve"].tolist()):
         rows = table[table["curve"] == name]
         first, last = rows.iloc[0], rows.iloc[-1]
-        known = {
+        filling = {
             "name": Named(name),
             "unit": Named(unit),
             "first": number(first["mean"]),
@@ -135,13 +135,15 @@ def ends_caption(table: pd.DataFrame, what: str, unit: str) -> Caption:
             "end": number(last["x"]),
         }
         if len(rows) > 1:
-            line = Filled("{name}: {first} at {unit} = {start}, {last} at {unit} = {end}", **known)
+            line = Filled(
+                "{name}: {first} at {unit} = {start}, {last} at {unit} = {end}", **filling
+            )
         else:
-            line = Filled("{name}: {first} at {unit} = {start}", **known)
+            line = Filled("{name}: {first} at {unit} = {start}", **filling)
         lines.append(line)
         change = abs(last["mean"] - first["mean"])
         if most is None or change > most[0]:
-            most = change, known
+            most = change, filling
     if most is None:
         return Caption(lines[0], lines[0])
     if len(lines) == 2:
@@ -202,14 +204,14 @@ def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
             )
         )
     best, worst = max(left, key=left.__getitem__), min(left, key=left.__getitem__)
-    known = {"x": number(x), "best": Named(best), "most": percent(left[best])}
+    filling = {"x": number(x), "best": Named(best), "most": percent(left[best])}
     if left[best] > left[worst]:
         finding = Filled(
             "At {x} along the axis, “{best}” keeps {most} right, “{worst}” {least}.",
             worst=Named(worst),
             least=percent(left[worst]),
-            **known,
+            **filling,
         )
     else:
-        finding = Filled("At {x} along the axis, “{best}” keeps {most} right.", **known)
+        finding = Filled("At {x} along the axis, “{best}” keeps {most} right.", **filling)
     return Caption(finding, listed(lines, "\n"))

@@ -193,16 +193,16 @@ def utility_caption(
         )
     sentences += values_of(lines)
     few, trials = int(table["trials"].min()), int(table["trials"].max())
-    known = {"few": few, "trials": trials, "of": Named(trials_of)}
+    filling = {"few": few, "trials": trials, "of": Named(trials_of)}
     if trials == 1:
         sentences.append(Filled("One trial, so no bands."))
     elif few == trials:
         sentences.append(
-            Filled("Bands are 95 % intervals of the mean over {trials} {of}.", **known)
+            Filled("Bands are 95 % intervals of the mean over {trials} {of}.", **filling)
         )
     else:
         sentences.append(
-            Filled("Bands are 95 % intervals of the mean over {few} to {trials} {of}.", **known)
+            Filled("Bands are 95 % intervals of the mean over {few} to {trials} {of}.", **filling)
         )
     most = ends[max(changes, key=changes.__getitem__)]
     title = Named(TITLES[quantity])

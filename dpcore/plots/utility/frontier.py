@@ -80,12 +80,12 @@ def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
     groups = {str(curve): rows for curve, rows in table.groupby("curve", sort=False)}
     counts = {curve: int((~rows["dominated"]).sum()) for curve, rows in groups.items()}
     most = max(counts, key=counts.__getitem__)
-    known = {"best": len(best), "marks": len(table)}
+    filling = {"best": len(best), "marks": len(table)}
     finding = Filled(
         "{best} of {marks} marks are beaten by no other, most of them of {most}: {count}.",
         most=Named(most),
         count=counts[most],
-        **known,
+        **filling,
     )
     how = Filled(
         "Up ({useful}) and to the left ({private}) is better. {best} of {marks} marks are beaten "
@@ -101,7 +101,7 @@ def frontier_caption(table: pd.DataFrame, private: str, useful: str) -> Caption:
             )
             for curve, count in counts.items()
         ),
-        **known,
+        **filling,
     )
     return Caption(finding, how)
 
@@ -199,7 +199,7 @@ def equal_caption(
     else:
         sentences.append(Filled("One trial, so no whiskers."))
     most, least = max(there, key=there.__getitem__), min(there, key=there.__getitem__)
-    known = {
+    filling = {
         "middle": number(middle),
         "most": Named(most),
         "value": number(there[most]),
@@ -207,7 +207,7 @@ def equal_caption(
     }
     if most == least:
         finding = Filled(
-            "About {middle} along the axis, {most} has the most, {value} ({title}).", **known
+            "About {middle} along the axis, {most} has the most, {value} ({title}).", **filling
         )
     else:
         finding = Filled(
@@ -215,6 +215,6 @@ def equal_caption(
             "{lesser} ({title}).",
             least=Named(least),
             lesser=number(there[least]),
-            **known,
+            **filling,
         )
     return Caption(finding, listed(sentences, "\n"))

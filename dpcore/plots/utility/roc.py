@@ -74,12 +74,12 @@ def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
         share = number(100 * row["mean"])
         shares.append(Filled("{name}: {share} %", name=Named(str(name)), share=share))
     most, least = max(caught, key=caught.__getitem__), min(caught, key=caught.__getitem__)
-    known = {"rate": number(100 * rate), "most": Named(most), "share": number(caught[most])}
+    filling = {"rate": number(100 * rate), "most": Named(most), "share": number(caught[most])}
     if most == least:
         finding = Filled(
             "With {rate} % false accusations, {share} % of the used texts are found ({most}); "
             "guessing {rate} %.",
-            **known,
+            **filling,
         )
     else:
         finding = Filled(
@@ -87,7 +87,7 @@ def roc_caption(table: pd.DataFrame, rate: float) -> Caption:
             "{lesser} % ({least}); guessing {rate} %.",
             least=Named(least),
             lesser=number(caught[least]),
-            **known,
+            **filling,
         )
     how = Filled(
         "When {rate} in 100 texts that were not used are wrongly called used, this share of those "

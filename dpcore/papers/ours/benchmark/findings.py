@@ -32,7 +32,7 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
         return Caption(Filled("No mechanism meets this level."), explained(board))
     best = there[0]
     behind = sum(line.places.get(first, (1,))[0] > 1 for line in there)
-    known = {
+    filling = {
         "best": Named(best.label),
         "right": 100 * best.left[first].mean,
         "where": _where(board),
@@ -41,14 +41,14 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
         finding = Filled(
             "No two mechanisms are told apart {where}; the largest accuracy, {right:.0f} of 100 "
             "texts, is that of {best}.",
-            **known,
+            **filling,
         )
     elif behind == 1:
         finding = Filled(
             "{best} has the largest accuracy: {right:.0f} of 100 texts, {where}; 1 of {there} is "
             "surely behind.",
             there=len(there),
-            **known,
+            **filling,
         )
     else:
         finding = Filled(
@@ -56,7 +56,7 @@ def board_caption(board: Board, benchmark: Benchmark) -> Caption:
             "{there} are surely behind.",
             behind=behind,
             there=len(there),
-            **known,
+            **filling,
         )
     how = [Filled("{title}.", title=title(board)), explained(board)]
     off, checked = interpolation_error(benchmark).get(first, (math.nan, 0))

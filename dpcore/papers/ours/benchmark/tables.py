@@ -43,12 +43,12 @@ def unit_of(bounds: str) -> str:
 
 def explained(board: Board) -> str:
     """Explain the title of a board in a sentence."""
-    known = {"words": board.hundred, "stranger": Named(describe_stranger(board.stranger))}
+    filling = {"words": board.hundred, "stranger": Named(describe_stranger(board.stranger))}
     if board.sense == GUESSED:
         return Filled(
             "ε of each mechanism is where {words} are guessed by {stranger}, and who knows the "
             "mechanism.",
-            **known,
+            **filling,
         )
     if board.sense == MEMBERSHIP:
         return Filled(
@@ -59,7 +59,7 @@ def explained(board: Board) -> str:
     return Filled(
         "The largest known ε under which no mechanism lets more than {words} be guessed by "
         "{stranger}. Only guarantees that are proved or certified.",
-        **known,
+        **filling,
     )
 
 
