@@ -30,6 +30,7 @@ from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.samplers import Radial, radius_cdf
 from dpcore.noise.streams import generator
+from dpcore.rewrite.languages import rules_of
 
 NEIGHBOURS = 10
 ORDINARY_ROWS = 10_000
@@ -285,6 +286,32 @@ def extremes(
     chosen = np.arange(density.nearest.size) if among is None else among
     order = chosen[np.argsort(density.nearest[chosen], kind="stable")]
     return order[:count], order[::-1][:count]
+
+
+COMMON_ROWS = 5_000
+"""Most frequent rows, whose words are common."""
+_LONG = 5
+
+
+def lonelier(lexicon: Lexicon, density: VocabularyDensity, word: int, count: int = 40) -> IntArray:
+    """Return common words whose nearest word is farther than that of a word.
+
+    Args:
+        lexicon: the vocabulary.
+        density: of the vocabulary.
+        word: index of the word.
+        count: at most so many of the sparsest common words are looked at: ordinary words of five
+            or more letters, without function words.
+
+    Returns:
+        Indices, the sparsest first; none if the word is as sparse as they are.
+    """
+    rules = rules_of(lexicon.language)
+    common = ordinary_words(lexicon, COMMON_ROWS)
+    names = [lexicon.words[i] for i in common.tolist()]
+    kept = [len(name) >= _LONG and rules.lower(name) not in rules.stop_words for name in names]
+    _, sparsest = extremes(density, count, common[np.array(kept, dtype=bool)])
+    return sparsest[density.nearest[sparsest] > density.nearest[word]]
 
 
 def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:

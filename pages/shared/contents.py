@@ -81,6 +81,7 @@ CONTENTS = (
         later("Attacker"),
         "attacker",
         later("What can someone infer from one output? Who is protected least?"),
+        folded=True,
     ),
     Content(
         later("Release"),

@@ -91,6 +91,7 @@ def epsilon_dial(
     *,
     start: float | None = None,
     grid: Sequence[float] | None = None,
+    read: Mechanism | None = None,
 ) -> float:
     """Draw the dial and return ε; in a block of its own it stays in sight.
 
@@ -103,6 +104,8 @@ def epsilon_dial(
         on_rest: called when the dial rests and ε is set.
         start: ε of a new visit; None for `default_epsilon`.
         grid: the values of ε to choose from; None for those of the group.
+        read: mechanism that the two readings name and are about; None for the only member, or for
+            all of them, unnamed, if there are several.
 
     Returns:
         ε, a value of the grid.
@@ -118,8 +121,9 @@ def epsilon_dial(
             on_rest()
 
     set_epsilon(group, epsilon, steps[usual])
-    key = (language(), group.name, steps, tuple(identity(kind) for kind in members))
-    dial = once("dials", key, lambda: _dial(group, members, steps))
+    about = members if read is None else [read]
+    key = (language(), group.name, steps, tuple(identity(kind) for kind in about))
+    dial = once("dials", key, lambda: _dial(group, about, steps))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
 
@@ -256,6 +260,7 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
     right, share = (say("Guarantee"), promised), None
     shares = guessed(members, epsilon)
+    named = members[0].short if len(members) == 1 else ""
     if shares is not None:
         about, value = shares.about, shares.words
         if limit:
@@ -265,4 +270,5 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
         about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)
     else:
         about, value = say(ABOUT), say(_UNKNOWN)
+    about = f"{named}: {about}" if named else about
     return Step((about, value), right, f"{about} {value}; {right[0]}: {right[1]}", epsilon, share)

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, package_of, resolve
@@ -88,6 +89,8 @@ def _step(default: float | None) -> float:
 
 START_MECHANISM = "tem"
 """Default where one mechanism is chosen: the probabilities of its outputs are exact and fast."""
+MECHANISM_WIDTH = 190
+"""Pixels of a choice of one mechanism beside a title."""
 _CHOSEN, _SEEN = "mechanisms_chosen", "mechanisms_seen"
 
 
@@ -176,26 +179,32 @@ def choose_lexicon() -> str:
         )
 
 
-def choose_mechanism(explained: str) -> tuple[str, Settings]:
+def choose_mechanism(explained: str, place: DeltaGenerator | None = None) -> tuple[str, Settings]:
     """Draw the choice of one mechanism and its settings; it carries over from page to page.
 
     Args:
         explained: meaning of the choice on this page, as help.
+        place: place of the choice in the first screen; None for the sidebar, where its settings
+            are in any case.
 
     Returns:
         Its registry key and the settings that differ from their defaults.
     """
     st.subheader(say("Mechanism"), anchor=False)
     names = [kind.short for kind in MECHANISMS.values()]
-    short = st.selectbox(
-        say("Mechanism"),
-        names,
-        index=names.index(START_MECHANISM),
-        key="attacked",
-        bind="query-params",
-        help=explained,
-    )
+    with place or st.container():
+        short = st.selectbox(
+            say("Mechanism"),
+            names,
+            index=names.index(START_MECHANISM),
+            key="attacked",
+            bind="query-params",
+            width=MECHANISM_WIDTH if place else "stretch",
+            help=explained,
+        )
     kind = resolve(short)
+    if place:
+        st.markdown(f"**{kind.short}**")
     st.markdown(f":small[{_described(kind)}]")
     _say_what_is_left_out()
     return kind.key, settings_form([kind]).get(kind.key, ())

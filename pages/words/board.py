@@ -73,7 +73,11 @@ def first_dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
         mechanism: mechanism in the panes.
         members: the shown mechanisms of its group, this one first.
     """
-    fragment(epsilon_dial, group_of(mechanism.meaning), members, _moved, key=MOVING)
+    fragment(_dial, mechanism, members, key=MOVING)
+
+
+def _dial(mechanism: Mechanism, members: list[Mechanism]) -> None:
+    epsilon_dial(group_of(mechanism.meaning), members, _moved, read=mechanism)
 
 
 def _other_dials(mechanism: Mechanism, compared: list[Mechanism]) -> None:

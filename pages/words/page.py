@@ -34,7 +34,8 @@ _STYLE = """
 }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
-  .st-key-title_controls > * { flex: 1 1 28% !important; min-width: 0; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
+  .st-key-title_controls > * { flex: 1 1 45% !important; min-width: 0; }
 }
 """
 
@@ -45,18 +46,16 @@ dial_place = st.container()
 found_place = st.container(key="words_found")
 
 with st.sidebar:
-    mechanism_place = st.container()
     chosen = choose_mechanisms(CURVE_MECHANISMS, "curve_")
     name = choose_lexicon()
 words = lexicon_or_stop(name)
 begin(words)
 # The words before the boxes: a box shows its word as a placeholder.
 first, second = shown_words(words)
-with mechanism_place:
-    mechanism = shown_mechanism(words, chosen)
 with controls:
     search_boxes(words, (first, second), found_place)
-    example_box()
+    mechanism = shown_mechanism(words, chosen)
+    example_box(words, (first, second))
 # The link names both words: an address that names none is the opening view.
 write_pair(first, second, ("", ""))
 try:

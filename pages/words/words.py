@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density import VocabularyDensity, search
+from dpcore.measure.density import VocabularyDensity, lonelier, search
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.plots.maps.panes import shortened
@@ -19,10 +19,11 @@ from pages.shared.language import later, numeral, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
 from pages.shared.session import Settings, mechanism
-from pages.shared.sidebar import START_MECHANISM
+from pages.shared.sidebar import MECHANISM_WIDTH, START_MECHANISM
 from pages.shared.table import show_table
 from pages.shared.words import OTHER, WORD, choose, exchange, spelled
 from pages.words.bench import PairBench
+from pages.words.density import density_of
 from pages.words.scene import EXAMPLES, MECHANISM, show_example, show_mechanism
 from pages.words.tables import facts_table, neighbour_table
 
@@ -35,33 +36,49 @@ TITLES = (later("First word"), later("Second word"))
 MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 _EXAMPLE, _KEPT = "words_example", "words_mechanism"
+_LONELIER = later("A lonelier second word")
 
 
-def example_box() -> None:
-    """Draw a list of examples; it is empty again once one is chosen."""
+def example_box(words: Lexicon, names: tuple[str, str]) -> None:
+    """Draw a list of examples, and of a second word; it is empty again once one is chosen."""
+    others = _lonelier(words, names)
 
     def take() -> None:
         title = st.session_state[_EXAMPLE]
         # Empty, so that the same example can be chosen once more after the dial was moved.
         st.session_state[_EXAMPLE] = None
+        if title == _LONELIER:
+            choose(OTHER, others[0])
         for example in EXAMPLES:
             if example.title == title:
                 show_example(example)
 
     st.selectbox(
         say("Example"),
-        [example.title for example in EXAMPLES],
+        [*([_LONELIER] if others else []), *(example.title for example in EXAMPLES)],
         index=None,
         key=_EXAMPLE,
         format_func=say,
         placeholder=say("Choose an example"),
         on_change=take,
-        width=250,
+        width=190,
         help=say(
             "Two words under one mechanism at one ε: madlib treats them very differently, tem "
-            "nearly alike."
+            "nearly alike. A lonelier second word has no near word, which usually protects it "
+            "less: the sentence below the picture says by how much. Choose it again for another."
         ),
     )
+
+
+def _lonelier(words: Lexicon, names: tuple[str, str]) -> list[str]:
+    """Return words with fewer near words than the first one, beginning after the second one."""
+    density = density_of(words)
+    if density is None:
+        return []
+    found = lonelier(words, density, words.index(names[0]))
+    others = [words.words[i] for i in found.tolist() if words.words[i] != names[0]]
+    begin = others.index(names[1]) + 1 if names[1] in others else 0
+    return [each for each in others[begin:] + others[:begin] if each != names[1]]
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGenerator) -> None:
@@ -70,7 +87,7 @@ def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGener
     Typed text is not in the link; the chosen word is.
     """
     for slot, title, name in zip(SLOTS, TITLES, names, strict=True):
-        with st.container(width=150):
+        with st.container(width=140):
             st.text_input(
                 say(title),
                 key=_FIND + slot,
@@ -250,15 +267,16 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
     if MECHANISM not in st.query_params and _KEPT in st.session_state:
         show_mechanism(st.session_state[_KEPT])
     short = pick(
-        say("Mechanism in the panes"),
+        say("Mechanism"),
         # First the one that old links mean by naming none.
         dict.fromkeys((START_MECHANISM, *(kind.short for kind in MECHANISMS.values()))),
         MECHANISM,
         say(
             "The mechanism whose outputs the two panes and the map show. The others are "
-            "compared below the panes, with their settings from this sidebar."
+            "compared below the panes, with their settings from the sidebar."
         ),
         names=True,
+        width=MECHANISM_WIDTH,
     )
     st.session_state[_KEPT] = short
     key = resolve(short).key
