@@ -12,6 +12,7 @@ from pages.attacker.output_view import output_view
 from pages.attacker.person_view import found_view, person_view
 from pages.attacker.scene import GAME, AttackerScene, defined_steps
 from pages.attacker.sentence_view import budget_view, sentence_view
+from pages.shared import link
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
 from pages.shared.language import later, say
@@ -19,26 +20,33 @@ from pages.shared.link import segments, tabs
 from pages.shared.messages import inform
 
 OPEN_VIEW = "view"
-OUTPUT, SENTENCE, BUDGET, EXPOSED = (
-    later("One output"),
-    later("A sentence"),
+ABOUT = "about"
+OUTPUT, SENTENCE, EXPOSED = later("One output"), later("A sentence"), later("Least protected")
+WORDS, PERSON, PEOPLE, BUDGET = (
+    later("Its words"),
+    later("A person"),
+    later("People found"),
     later("Budget"),
-    later("Least protected"),
 )
-WORDS, PERSON, PEOPLE = later("Its words"), later("A person"), later("People found")
-_SENTENCE_VIEWS = {WORDS: sentence_view, PERSON: person_view, PEOPLE: found_view}
+_SENTENCE_VIEWS = {
+    WORDS: sentence_view,
+    PERSON: person_view,
+    PEOPLE: found_view,
+    BUDGET: budget_view,
+}
 
 
 def _sentence(scene: AttackerScene) -> None:
-    """Draw the view of a sentence: its words, its person, or the people found by their texts."""
-    # No tab of its own: a first screen has eight controls at most.
+    """Draw a view of a sentence: its words, its person, people found by their texts, its ε."""
+    # No tabs of their own: a first screen has eight controls at most.
     about = segments(
         say("Guess"),
         _SENTENCE_VIEWS,
-        "about",
+        ABOUT,
         say(
             "The words one by one, the facts about a person in the sentence, or, as measured on "
-            "other texts, who of 100 people wrote them."
+            "other texts, who of 100 people wrote them. Budget: what the guarantees of all words "
+            "add up to."
         ),
     )
     _SENTENCE_VIEWS[about](scene)
@@ -48,9 +56,15 @@ _VIEWS = {
     OUTPUT: output_view,
     GAME: game_view,
     SENTENCE: _sentence,
-    BUDGET: budget_view,
     EXPOSED: exposed_view,
 }
+
+
+def old_link() -> None:
+    """Lead links to the former tab of the budget to its place below a sentence."""
+    if st.query_params.get(OPEN_VIEW) == BUDGET:
+        link.put({OPEN_VIEW: [SENTENCE], ABOUT: [BUDGET]})
+        st.rerun()  # fields read a link when they are first drawn
 
 
 def open_view() -> str:
@@ -79,6 +93,6 @@ def board(mechanism: Mechanism, lexicon: str, dial_place: DeltaGenerator) -> Non
     with dial_place:
         # Only the steps at which this mechanism is defined: nothing on this page has meaning
         # elsewhere.
-        epsilon = epsilon_dial(group, [mechanism], grid=defined)
+        epsilon = epsilon_dial(group, [mechanism], grid=defined, read=mechanism)
     # Nothing here is a fragment: a run of the whole page takes no longer than one of its view.
     tabs(_VIEWS, OPEN_VIEW, AttackerScene(mechanism, epsilon, lexicon))

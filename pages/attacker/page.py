@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.attacker.board import board, open_view
+from pages.attacker.board import board, old_link, open_view
 from pages.attacker.game_view import keep_apart
 from pages.attacker.scene import GAME
 from pages.shared import link
@@ -13,12 +13,14 @@ from pages.shared.needed import lexicon_or_stop, mechanisms_or_stop
 from pages.shared.sidebar import choose_lexicon, choose_mechanism
 
 _STYLE = """
+[data-testid=stMainBlockContainer] { padding-top: 3.5rem; }
 .st-key-title_row h1 { font-size: 1.75rem; }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
 }
 """
 
+old_link()
 controls = heading_row(say("What can someone infer from one output?"), _STYLE)
 keep_apart(playing=open_view() == GAME)
 dial_place = st.container()

@@ -107,7 +107,9 @@ def _choose_hunt(words: Lexicon, mechanism: Mechanism) -> Hunt:
     if tried == _MECHANISM:
         group = group_of(mechanism.meaning)
         # A start of its own: at that of the other pages most words come out unrelated to the text.
-        epsilon = epsilon_dial(group, [mechanism], start=ATTACK_ON_TEXTS.get(group.name))
+        epsilon = epsilon_dial(
+            group, [mechanism], start=ATTACK_ON_TEXTS.get(group.name), read=mechanism
+        )
         mechanism.check_epsilon(epsilon)
     else:
         neighbours = segments(

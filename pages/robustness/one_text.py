@@ -147,7 +147,7 @@ def _likely(
         )
         return None
     group = group_of(mechanism.meaning)
-    epsilon = epsilon_dial(group, [mechanism])
+    epsilon = epsilon_dial(group, [mechanism], read=mechanism)
     least = steps(
         say("Allowed from probability"),
         _LEAST,

@@ -104,8 +104,7 @@ def epsilon_dial(
         on_rest: called when the dial rests and ε is set.
         start: ε of a new visit; None for `default_epsilon`.
         grid: the values of ε to choose from; None for those of the group.
-        read: mechanism that the two readings name and are about; None for the only member, or for
-            all of them, unnamed, if there are several.
+        read: mechanism that the two readings name and are about; None for all members, unnamed.
 
     Returns:
         ε, a value of the grid.
@@ -121,9 +120,9 @@ def epsilon_dial(
             on_rest()
 
     set_epsilon(group, epsilon, steps[usual])
-    about = members if read is None else [read]
-    key = (language(), group.name, steps, tuple(identity(kind) for kind in about))
-    dial = once("dials", key, lambda: _dial(group, about, steps))
+    about, named = (members, "") if read is None else ([read], read.short)
+    key = (language(), group.name, steps, tuple(identity(kind) for kind in about), named)
+    dial = once("dials", key, lambda: _dial(group, about, steps, named))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
 
@@ -240,17 +239,17 @@ def _nearest(steps: Sequence[float], epsilon: float) -> int:
     return min(range(len(steps)), key=lambda i: abs(math.log(steps[i] / epsilon)))
 
 
-def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float]) -> Dial:
+def _dial(group: Group, members: Sequence[Mechanism], steps: Sequence[float], named: str) -> Dial:
     return Dial(
         group.name,
         say(group.title),
-        tuple(_step(group, members, epsilon) for epsilon in steps),
+        tuple(_step(group, members, epsilon, named) for epsilon in steps),
         (say("← stronger privacy"), say("closer meaning →")),
         (_TYPED[group.logarithm], ("share", say("content words guessed, of 100"))),
     )
 
 
-def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
+def _step(group: Group, members: Sequence[Mechanism], epsilon: float, named: str) -> Step:
     """Return one step: the shares of guessed words if measured, else the bound that ε gives."""
     permitted = max(
         (most for kind in members if (most := permits(kind, epsilon)) is not None), default=None
@@ -260,7 +259,6 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float) -> Step:
     promised = f"{unit} = {numeral(group.label(epsilon))} {say(PLAIN[members[0].meaning])}"
     right, share = (say("Guarantee"), promised), None
     shares = guessed(members, epsilon)
-    named = members[0].short if len(members) == 1 else ""
     if shares is not None:
         about, value = shares.about, shares.words
         if limit:

@@ -59,6 +59,7 @@ _STYLE = """
 [data-testid=stSliderTickBar] { color: inherit !important; transition: none !important; }
 .st-key-title_row > :first-child { flex: 0 1 auto; }
 .st-key-title_row > :last-child { flex: 1 1 18rem; min-width: 0; }
+@media (min-width: 641px) { .st-key-title_row { margin-bottom: -0.5rem; } }
 @media (max-width: 640px) {
   .st-key-title_row { gap: 0.25rem !important; }
   .st-key-title_controls { gap: 0.5rem !important; }

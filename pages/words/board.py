@@ -35,6 +35,7 @@ from pages.words.views import (
     misreading_view,
     takeaway,
 )
+from pages.words.words import example_box
 
 _MEASURED: dict[str, Callable[[WordsScene], None]] = {
     later("Comparison"): comparison_view,
@@ -114,6 +115,7 @@ def _panes(scene: WordsScene) -> None:
     shown = chosen_map(bench)
     placed = None if shown is None else map_data(bench, shown)
     panes(data | {"step": steps.index(epsilon_of(group)), "map": placed})
+    example_box(bench.pair)
 
 
 def _views(scene: WordsScene) -> None:

@@ -14,11 +14,12 @@ from pages.words.bench import RUNS, SEED
 from pages.words.board import board, first_dial
 from pages.words.maps import old_link
 from pages.words.scene import WordsScene, begin, bench_for, shown_words
-from pages.words.words import example_box, search_boxes, shown_mechanism
+from pages.words.words import search_boxes, shown_mechanism
 
 # The panes should be in sight: the choices are in one row, and what the panes show is chosen over
 # the right end of their heads.
 _STYLE = """
+[data-testid=stMainBlockContainer] { padding-top: 3.5rem; }
 [data-testid=stLayoutWrapper]:has(
   > :is(.st-key-words_missing, .st-key-words_found):not(:has(*))
 ) { display: none; }
@@ -55,7 +56,6 @@ first, second = shown_words(words)
 with controls:
     search_boxes(words, (first, second), found_place)
     mechanism = shown_mechanism(words, chosen)
-    example_box(words, (first, second))
 # The link names both words: an address that names none is the opening view.
 write_pair(first, second, ("", ""))
 try:

@@ -6,7 +6,7 @@ const DOT = 2.6, GAP = 7, AIR = 0.75;
 const SHEET = { width: 540, height: 500, edge: 18 }; // as in dpcore.plots.maps.rings
 const NARROW = 0.93; // height by width where there is less room than that
 const COLUMNS = 700; // pixels of the board from which the panes stand side by side
-const BESIDE = 359, LOWEST = 320; // pixels of the window above and below panes, and their least height
+const BESIDE = 343, LOWEST = 320; // pixels of the window above and below panes, and their least height
 
 function element(name, className = "", text) {
   const node = document.createElement(name);

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore.errors import DpcoreError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity, lonelier, search
+from dpcore.measure.pair import Pair
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.plots.maps.panes import shortened
@@ -39,9 +40,9 @@ _EXAMPLE, _KEPT = "words_example", "words_mechanism"
 _LONELIER = later("A lonelier second word")
 
 
-def example_box(words: Lexicon, names: tuple[str, str]) -> None:
+def example_box(pair: Pair) -> None:
     """Draw a list of examples, and of a second word; it is empty again once one is chosen."""
-    others = _lonelier(words, names)
+    others = _lonelier(pair.lexicon, pair.names)
 
     def take() -> None:
         title = st.session_state[_EXAMPLE]
@@ -54,14 +55,14 @@ def example_box(words: Lexicon, names: tuple[str, str]) -> None:
                 show_example(example)
 
     st.selectbox(
-        say("Example"),
+        say("Another example"),
         [*([_LONELIER] if others else []), *(example.title for example in EXAMPLES)],
         index=None,
         key=_EXAMPLE,
         format_func=say,
         placeholder=say("Choose an example"),
         on_change=take,
-        width=190,
+        width=300,
         help=say(
             "Two words under one mechanism at one ε: madlib treats them very differently, tem "
             "nearly alike. A lonelier second word has no near word, which usually protects it "

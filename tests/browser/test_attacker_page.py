@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-VIEWS = ("Guess the word", "A sentence", "Budget", "Least protected")
+VIEWS = ("Guess the word", "A sentence", "Least protected")
 PREPARED = 120_000  # a fresh server weighs all words once
 NewPage = Callable[..., tuple[Page, Watch]]
 

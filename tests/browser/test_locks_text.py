@@ -49,7 +49,7 @@ VIEWS: dict[str, list[dict[str, str]]] = {
         {"prior": believing.AROUND},
         {"view": scene.GAME, "game_list": game_view.OWN},
         {"view": board.SENTENCE},
-        {"view": board.BUDGET},
+        {"view": board.SENTENCE, "about": board.BUDGET},
     ],
     "robustness": [
         {"robust_view": "Words", "words_part": "One text", "words_text_source": one_text.OWN},

@@ -70,7 +70,7 @@ VIEWS = {
     ),
     "papers?experiment=carvalho2021-figure-1": ("Paper against measurement",),
     "papers?experiment=huang2024-autoencoder-yelp": ("How it was made",),
-    "attacker": ("Guess the word", "A sentence", "Budget", "Least protected"),
+    "attacker": ("Guess the word", "A sentence", "Least protected"),
     "attacker?view=A+sentence&about=A+person": (),
     "robustness": ("One picture", "The slides' condition", "Robust is private"),
     "robustness?robust_view=Words": ("One text", "Noise on the mean vector"),

@@ -17,6 +17,7 @@ from dpcore.measure.density import (
     bundled_density,
     density_from_table,
     extremes,
+    lonelier,
     neighbourhood,
     ordinary_words,
     read_density,
@@ -105,6 +106,19 @@ def test_extremes_are_ordinary_words_if_asked() -> None:
     dense, sparse = extremes(density, 99)
     assert dense.tolist() == sparse[::-1].tolist()
     assert words[sparse[0]] == "don't"
+
+
+def test_lonelier_words_are_common_content_words_that_are_farther_from_all_others() -> None:
+    words = ("horses", "ponies", "between", "cow", "violin", "umbrella", "x9999")
+    rows = np.array([0.0, 1.0, 10.0, 20.0, 32.0, 47.0, 90.0])[:, None]
+    lexicon = Lexicon("crafted", words, rows.astype(np.float32), language="en")
+    density = vocabulary_density(lexicon, 1)
+    assert density.nearest.tolist() == [1, 1, 9, 10, 12, 15, 43]
+    found = {word: lonelier(lexicon, density, i).tolist() for i, word in enumerate(words)}
+    assert found["horses"] == [5, 4]  # no function word, none of three letters, no number
+    assert found["violin"] == [5]
+    assert found["umbrella"] == []
+    assert lonelier(lexicon, density, 0, count=1).tolist() == [5]
 
 
 def test_the_metric_of_the_lexicon_does_not_matter(small: Lexicon) -> None:

@@ -110,6 +110,12 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     assert "For two texts that differ in nothing but their 45 protected words" in shown_text(test)
 
 
+def test_the_budget_of_an_old_link_is_below_a_sentence(opened: Callable[..., AppTest]) -> None:
+    old, now = opened(view=BUDGET), opened(view=SENTENCE, about=BUDGET)
+    assert dict(old.query_params) == dict(now.query_params)
+    assert old.number_input(key="releases").value == now.number_input(key="releases").value == 1
+
+
 def test_beside_the_sum_stands_what_attackers_get_back(opened: Callable[..., AppTest]) -> None:
     counts = [
         table(opened(view=view), "attacker", "first guess", "first ten")

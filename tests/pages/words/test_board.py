@@ -71,6 +71,24 @@ def test_an_example_shows_what_its_title_says(
     assert test.selectbox(key="words_example").value is None  # it can be chosen once more
 
 
+def test_a_lonelier_second_word_is_guessed_more_often_and_the_next_is_another(
+    opened: Callable[..., AppTest],
+) -> None:
+    link = FEW | {"outputs_of": "madlib", "eps_metric": 14.0}
+    test = opened(**link, word="june", other="july", more="Facts")
+    chosen = []
+    for _ in range(2):
+        test.selectbox(key="words_example").set_value("A lonelier second word").run()
+        first, second = shown(test)
+        chosen.append(second)
+        data = panes(test)
+        caption = data["captions"][data["rows"][data["step"]]]
+        assert first == "june"
+        assert caption.startswith(f"madlib, ε = 14: “{second}” stands alone, guessed in ")
+        assert "“june”, in a crowd, in " in caption
+    assert chosen == ["swift", "regards"]
+
+
 def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
     test = unopened("words")
     test.query_params["eps_metric"] = "3"
