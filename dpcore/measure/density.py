@@ -311,7 +311,8 @@ def lonelier(lexicon: Lexicon, density: VocabularyDensity, word: int, count: int
     names = [lexicon.words[i] for i in common.tolist()]
     kept = [len(name) >= _LONG and rules.lower(name) not in rules.stop_words for name in names]
     _, sparsest = extremes(density, count, common[np.array(kept, dtype=bool)])
-    return sparsest[density.nearest[sparsest] > density.nearest[word]]
+    farther: IntArray = sparsest[density.nearest[sparsest] > density.nearest[word]]
+    return farther
 
 
 def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:

@@ -133,9 +133,9 @@ def count(lexicon: Lexicon, sources: Iterable[tuple[Iterable[Document], int]], p
         words=words,
         contexts=np.bincount(first, totals, minlength=n + 1).astype(np.int64),
         continuations=np.bincount(second, minlength=n + 1),
-        first=first[kept],
-        second=second[kept],
-        pairs=np.minimum(totals[kept], LARGEST),
+        first=first[kept].astype(np.int32),
+        second=second[kept].astype(np.int32),
+        pairs=np.minimum(totals[kept], LARGEST).astype(np.int32),
     )
 
 

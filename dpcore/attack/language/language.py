@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import LexiconError
@@ -56,6 +57,10 @@ class CountPlan:
     discount: float = 0.75
 
 
+PairArray = NDArray[np.int32]
+"""Numbers of the stored pairs: 800,000, kept in memory, and none above the size of a lexicon."""
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Counts over n words and the boundary of a sentence, which has the number n.
@@ -72,9 +77,9 @@ class Counts:
     words: IntArray
     contexts: IntArray
     continuations: IntArray
-    first: IntArray
-    second: IntArray
-    pairs: IntArray
+    first: PairArray
+    second: PairArray
+    pairs: PairArray
 
 
 def write_counts(path: Path, counts: Counts) -> None:
@@ -104,7 +109,7 @@ def read_counts(path: Path) -> Counts:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name].astype(np.int64) for name in stored.files}
     rows = arrays["rows"]
-    first = np.repeat(np.arange(rows.size), rows)
+    first = np.repeat(np.arange(rows.size, dtype=np.int32), rows)
     total = np.cumsum(arrays["gaps"])
     begins = np.cumsum(rows) - rows
     before = np.concatenate(([0], total))[begins]
@@ -113,8 +118,8 @@ def read_counts(path: Path) -> Counts:
         contexts=arrays["contexts"],
         continuations=arrays["continuations"],
         first=first,
-        second=total - np.repeat(before, rows),
-        pairs=arrays["pairs"],
+        second=(total - np.repeat(before, rows)).astype(np.int32),
+        pairs=arrays["pairs"].astype(np.int32),
     )
 
 
@@ -140,7 +145,7 @@ class Bigram:
     fallback: FloatArray
     share: FloatArray
     starts: IntArray
-    second: IntArray
+    second: PairArray
     excess: FloatArray
 
     @cached_property
@@ -149,8 +154,8 @@ class Bigram:
         from scipy.sparse import csr_array
 
         size = self.share.size
-        indices, starts = self.second.astype(np.int32), self.starts.astype(np.int32)
-        return csr_array((self.excess, indices, starts), shape=(size, size))
+        starts = self.starts.astype(np.int32)
+        return csr_array((self.excess, self.second, starts), shape=(size, size))
 
     @property
     def boundary(self) -> int:
@@ -279,7 +284,9 @@ def word_frequencies(lexicon: Lexicon) -> FloatArray:
 def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Counts:
     """Renumber counts for another lexicon."""
     size, n = len(words), len(lexicon)
-    number = np.array([lexicon.index(w) if w in lexicon else UNKNOWN for w in words] + [n])
+    number = np.array(
+        [lexicon.index(w) if w in lexicon else UNKNOWN for w in words] + [n], dtype=np.int32
+    )
     known = number >= 0
     if not known[:size].any():
         raise LexiconError(

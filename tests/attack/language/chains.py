@@ -19,8 +19,8 @@ def random_bigram(seed: int) -> Bigram:
         words=table.sum(axis=0)[:N],
         contexts=table.sum(axis=1),
         continuations=(table > 0).sum(axis=0),
-        first=first,
-        second=second,
-        pairs=table[first, second],
+        first=first.astype(np.int32),
+        second=second.astype(np.int32),
+        pairs=table[first, second].astype(np.int32),
     )
     return Bigram.of(counts, 0.75)
