@@ -304,8 +304,9 @@ def turned(key: str) -> Turn:
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, js = ((_HERE / f"turning.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
-    return st.components.v2.component("word_privacy_lab.turning", css=css, js=js)
+    names = "turning.css", "../shared/slider.js", "turning.js"
+    css, *js = ((_HERE / name).read_text(encoding="utf-8") for name in names)
+    return st.components.v2.component("word_privacy_lab.turning", css=css, js="\n".join(js))
 
 
 def show_turn(key: str, *, guessed: bool, moved: int = 0) -> None:

@@ -102,6 +102,7 @@ function controls(state) {
   input.step = 1;
   input.setAttribute("aria-label", data.label);
   input.addEventListener("input", () => turn(state, Number(input.value)));
+  undoWhenScrolled(input, () => state.step, (step) => turn(state, step));
   state.input = input;
   const label = node("span", "label", `${data.label}:`);
   label.append(" ", state.name);

@@ -297,7 +297,7 @@ def _say_other(scene: ReleaseScene, row: Row, step: int) -> None:
     if was_chosen() or best in (None, row.label):
         return
     sentences = [
-        say("{label} is only the row that the page starts with: click another.", label=row.label)
+        say("{label} is only the row that the page starts with: choose another.", label=row.label)
     ]
     if offers[best].at_least and not offers[row.label].at_least:
         sentences.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.arrays import FloatArray
 from dpcore.attack.trade.ground import COUNTED
 from dpcore.crowd.comparison import Difference, compare
 from dpcore.crowd.counting import count, true_counts
@@ -34,8 +36,10 @@ from pages.shared.once import latest, session_memo
 from pages.shared.progress import Reporter
 from pages.shared.session import identity
 from pages.shared.taking import command_line, show_line
+from pages.shared.words import spelled
 
 _SLOT, _EXPECTED = "release_counted", "release_expected"
+_ASKED, _ASKED_SLOT = "release_asked_word", "release_asked"
 _SHOWN = 12  # words
 _LOOKED_AT = 60  # words, of which some are function words
 _FEW = 3  # words that are drawn where the count of none is certain
@@ -101,9 +105,21 @@ def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -
     if here.share is None:
         st.text(
             say(
-                "Counting: this page can count the copy, but {texts:,} texts are too few for any "
-                "word. For words that make up 1 % of all words it takes about {needed:,} texts, "
-                "and as many in each group to compare groups.",
+                "Counting: {texts:,} texts are too few to count any word or to compare groups. For "
+                "words that make up 1 % of all words it takes about {needed:,} texts, and as many "
+                "in each group to compare groups.",
+                texts=texts,
+                needed=about,
+            )
+        )
+        return
+    if here.share > _COMMON:
+        st.text(
+            say(
+                "Counting: {texts:,} texts are few. To within half of the truth this page can "
+                "count only what makes up {share} of all words, or more. For words of 1 % it takes "
+                "about {needed:,} such texts, and as many in each group to compare groups.",
+                share=numeral(f"{100 * here.share:.2g} %"),
                 texts=texts,
                 needed=about,
             )
@@ -112,7 +128,7 @@ def say_expected(mechanism: Mechanism, epsilon: float, texts: int, words: int) -
     st.text(
         say(
             "Counting: this page can count the copy. In {texts:,} texts it counts to within half "
-            "of the truth only what makes up {share} of all words, or more. For 1 % it takes about "
+            "of the truth what makes up {share} of all words, or more. For 1 % it takes about "
             "{needed:,} texts, and as many in each group to compare groups.",
             share=numeral(f"{100 * here.share:.2g} %"),
             texts=texts,
@@ -128,8 +144,8 @@ def _recorded(mechanism: Mechanism, epsilon: float) -> str:
         share = curve.at_epsilon(quantity, epsilon) if curve and quantity in curve else None
         if share is not None and share >= _PART:
             return " " + say(
-                "It takes many texts: in {texts:,} of {words} words, {share} of content words are "
-                "counted to within 10 %.",
+                "It takes many texts: in {texts:,} texts of {words} words each, {share} of content "
+                "words are counted to within 10 %.",
                 texts=texts,
                 words=WORDS_PER_TEXT,
                 share=numeral(f"{100 * share:.0f} %"),
@@ -241,7 +257,7 @@ def _figure_or_reason(
         return
     if counts.compared is not None:
         # st.text: words of a lexicon that a user added, and values of a column, are not Markdown.
-        st.text(verdict(*counts.compared))
+        st.text(verdict(*counts.compared, order.mechanism.lexicon))
     elif not counts.certain:
         st.text(
             say(
@@ -259,24 +275,80 @@ def _figure_or_reason(
     # Without files: a picture with the rings would give the true counts away.
     rows = counts.rows
     show_figure(dots(rows), dots_caption(rows), pd.DataFrame(rows), "counted", files=False)
+    _asked_word(copy, order, source, by, private)
 
 
-def verdict(estimates: Estimates, rows: Sequence[Difference]) -> str:
+def _asked_word(
+    copy: object,
+    order: Order,
+    source: Source,
+    by: _Groups | None,
+    private: Callable[[], Sequence[str]],
+) -> None:
+    """Draw a field for a word to count, and its counts in each group."""
+    lexicon = order.mechanism.lexicon
+    typed = st.text_input(
+        say("Count a word of your choice"),
+        key=_ASKED,
+        max_chars=80,
+        help=say(
+            "A word of the vocabulary that you wanted to count before you saw these results. Its "
+            "intervals are narrower: they are for this word alone. It is not part of the link."
+        ),
+    ).strip()
+    word = spelled(typed, lexicon) if typed else None
+    if word is None:
+        if typed:
+            inform(say("The vocabulary does not hold this word: try another one."))
+        return
+    labels = None if by is None else by.labels
+    shared: dict[str, Any] = {"by": labels, "treatment": order.treatment}
+
+    def asked() -> tuple[Estimates, FloatArray]:
+        found = count(private(), order.mechanism, order.epsilon, [word], **shared)
+        return found, true_counts(found, source.texts, lexicon, **shared)
+
+    key = (copy, None if by is None else by.column, word)
+    estimates, truth = latest(_ASKED_SLOT, key, asked)
+    lines = [
+        say(
+            "“{word}” in {group}: {low:,} to {high:,} times (95 %); in your file {truth:,} times.",
+            word=word,
+            group=row.group if by is not None else say("all texts"),
+            low=math.floor(row.low),
+            high=math.ceil(row.high),
+            truth=round(float(true)),
+        )
+        for row, true in zip(estimates.rows, truth.T.ravel(), strict=True)
+    ]
+    if by is not None:
+        rows = list(compare(estimates).rows)
+        certain = any(row.differs for row in rows)
+        lines.append(
+            say("The difference between the groups is certain at 95 %.")
+            if certain
+            else say("A difference between the groups is not certain.")
+        )
+    st.text("\n".join(lines))
+
+
+def verdict(estimates: Estimates, rows: Sequence[Difference], lexicon: Lexicon) -> str:
     """Say which words are more common in which group, or that no difference is certain.
 
     Args:
         estimates: of the words in each group.
         rows: comparisons of the groups, the clearest first; at least one.
+        lexicon: the vocabulary.
     """
     different = [row for row in rows if row.differs]
     if not different:
         return say(
             "No difference between the groups is certain: {texts:,} texts are too few at this ε. "
-            "The clearest is “{word}”: about {more:,} in {group}, about {less:,} in {rest}. Among "
-            "{words:,} words, noise alone can do that.",
+            "The clearest of {words:,} words, “{word}”, came out {more:,} times in {group} and "
+            "{less:,} times in {rest}: noise alone can do that.",
             texts=int(estimates.observed.texts.sum()),
             words=estimates.hypotheses or len(rows),
-            **_numbers(estimates, rows[0]),
+            **_came_out(estimates, rows[0], lexicon),
         )
     lines = [
         say(
@@ -309,6 +381,18 @@ def _higher(row: Difference) -> str:
 
 def _rest(row: Difference) -> str:
     return say("the other groups") if row.rest == "the rest" else row.rest
+
+
+def _came_out(estimates: Estimates, row: Difference, lexicon: Lexicon) -> dict[str, Any]:
+    """Return word, groups and how often it came out in them, the larger share first."""
+    observed = estimates.observed
+    outputs = observed.outputs[:, lexicon.index(row.query)]
+    own = int(outputs[observed.groups.index(row.group)])
+    counts = [(row.group, own), (_rest(row), int(outputs.sum()) - own)]
+    if row.difference < 0:
+        counts.reverse()
+    (group, more), (rest, less) = counts
+    return {"word": row.query, "group": group, "more": more, "rest": rest, "less": less}
 
 
 def _numbers(estimates: Estimates, row: Difference) -> dict[str, Any]:

@@ -80,8 +80,8 @@ if source is not None and awaits_file(source):
     # On the page and not with the uploader: that is folded away, and the table shows other texts.
     st.text(
         say(
-            "No file is here: an uploaded file is forgotten when its page is left. The teaching "
-            "corpus is shown until you drop your file again."
+            "No file is here: a link never holds one. The teaching corpus is shown until you drop "
+            "your file."
         )
     )
 try:

@@ -45,6 +45,8 @@ TEACHING_FILE = "teaching.csv"
 """File name of the teaching corpus."""
 _CORPUS = "use_corpus"
 _NONE = later("none: no accuracy test")
+_FILE = "use_file_held"
+"""The uploaded file of this session: the uploader forgets it when the page is left."""
 _SHOWN = 3  # rows, and cells of the first line
 _CELL = 60  # characters of a cell of the first line
 _FIRST = {"yes": later("Names of columns"), "no": later("A text, like the lines below")}
@@ -97,10 +99,13 @@ class Source:
 
 def choose_source() -> Source | None:
     """Draw the choice of the texts; if a table cannot be used, say why and return None."""
-    file = st.file_uploader(
+    if _FILE in st.session_state:
+        st.session_state.setdefault(_CORPUS, UPLOAD)  # back on this page
+    dropped = st.file_uploader(
         say("A file of texts: lines, CSV, JSON lines or parquet"),
         type=_ENDS,
         key="use_file",
+        max_upload_size=MAX_LABELLED_BYTES // 1_000_000,
         # A file that is dropped is meant to be used: the choice below follows it.
         on_change=_take_upload,
         help=say(
@@ -116,6 +121,18 @@ def choose_source() -> Source | None:
             least=2 * MIN_CLASS_TEXTS,
         ),
     )
+    if dropped is not None:
+        st.session_state[_FILE] = dropped
+    file: UploadedFile | None = st.session_state.get(_FILE)
+    if file is not None and dropped is None:
+        # st.text: the name of a file is not Markdown.
+        st.text(say("Here since you left this page: {name}", name=file.name))
+        st.button(
+            say("Forget the file"),
+            key="use_forget",
+            on_click=_forget,
+            help=say("Removes it from the memory of this session."),
+        )
     corpus = choose_one(
         st.segmented_control,
         say("Texts"),
@@ -198,7 +215,15 @@ def labelled(source: Source, most: int) -> LabelledTexts:
 def _take_upload() -> None:
     """Switch to the uploaded file when one is added, and back when it is removed."""
     # In a callback, before the field of this key is drawn.
-    st.session_state[_CORPUS] = UPLOAD if st.session_state.get("use_file") else "sentiment"
+    if st.session_state.get("use_file"):
+        st.session_state[_CORPUS] = UPLOAD
+    else:
+        _forget()
+
+
+def _forget() -> None:
+    st.session_state.pop(_FILE, None)
+    st.session_state[_CORPUS] = "sentiment"
 
 
 def _take_teaching() -> None:

@@ -1,6 +1,6 @@
 // Dial: one slider with two readings, leakage and guarantee. Moving it only shows another step and
 // announces it to the page (event "dpcore:dial"): the components that follow it already have their
-// numbers. The server is informed when the dial rests. spoken.js is prepended.
+// numbers. The server is informed when the dial rests. spoken.js and slider.js are prepended.
 
 const REST_MS = 250;
 const SWEEP_MS = 2000;
@@ -150,6 +150,10 @@ function build(state) {
   input.setAttribute("aria-label", data.label);
   input.addEventListener("input", () => moved(state, Number(input.value)));
   input.addEventListener("change", () => rest(state));
+  undoWhenScrolled(input, () => state.step, (step) => {
+    moved(state, step);
+    rest(state);
+  });
   // Moving on to something else, such as a link, ends the use of the dial.
   input.addEventListener("blur", () => {
     if (state.step !== state.sent) settle(state);

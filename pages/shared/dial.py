@@ -89,7 +89,7 @@ class Dial:
 
 @cache
 def _component() -> Callable[..., Any]:
-    names = "dial.css", "spoken.js", "dial.js"
+    names = "dial.css", "spoken.js", "slider.js", "dial.js"
     css, *js = ((_HERE / name).read_text(encoding="utf-8") for name in names)
     return st.components.v2.component(_KEY, css=css, js="\n".join(js))
 

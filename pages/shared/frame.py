@@ -53,6 +53,19 @@ _STYLE = """
 :is([role=tab], summary, main, [role=dialog], [role=gridcell], [role=option]):focus-visible {
   outline-offset: -3px !important;
 }
+/* Boxes cut off what stands over their edge: the ring is around the whole box. */
+:is(.stSelectbox, .stMultiSelect) [role=group]:has(input:focus-visible),
+[data-testid=stNumberInputContainer]:has(input:focus-visible),
+:is(.stTextInput, .stTextArea) :has(> :is(input, textarea):focus-visible),
+.stCheckbox label:has(:focus-visible) {
+  outline: 3px solid #2F81C0; outline-offset: 2px;
+}
+:is(.stSelectbox, .stMultiSelect, .stNumberInput, .stTextInput, .stTextArea)
+  :is(input, textarea):focus-visible { outline: none !important; }
+:is(.stSelectbox, .stMultiSelect, .stNumberInput) button:focus-visible {
+  outline-offset: -3px !important;
+}
+[data-testid=stElementToolbar]:focus-within { opacity: 1; top: -44px; z-index: 1; }
 .stSlider [data-focus-visible=true] { outline: 3px solid #2F81C0; outline-offset: 2px; }
 [role=tab] { margin-inline: -6px; padding-inline: 6px !important; }
 #told { position: fixed; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

@@ -21,6 +21,7 @@ from pages.shared.link import tabs
 from pages.shared.messages import inform, note
 from pages.shared.once import memo
 from pages.shared.taking import drawer_is_open, take_it_with_you
+from pages.shared.words import OTHER, choose
 from pages.words.maps import WHOLE, chosen_map
 from pages.words.measuring import measure, steps_left, stopped
 from pages.words.panes import map_data, pane_data, panes
@@ -35,7 +36,7 @@ from pages.words.views import (
     misreading_view,
     takeaway,
 )
-from pages.words.words import example_box
+from pages.words.words import example_box, lonelier_word
 
 _MEASURED: dict[str, Callable[[WordsScene], None]] = {
     later("Comparison"): comparison_view,
@@ -114,8 +115,12 @@ def _panes(scene: WordsScene) -> None:
         )
     shown = chosen_map(bench)
     placed = None if shown is None else map_data(bench, shown)
-    panes(data | {"step": steps.index(epsilon_of(group)), "map": placed})
-    example_box(bench.pair)
+    other = lonelier_word(bench.pair)
+    panes(
+        data | {"step": steps.index(epsilon_of(group)), "map": placed, "offered": other},
+        on_lonelier=lambda: None if other is None else choose(OTHER, other),
+    )
+    example_box()
 
 
 def _views(scene: WordsScene) -> None:

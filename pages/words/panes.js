@@ -111,6 +111,13 @@ function build(state) {
     button.addEventListener("click", () => act(state));
     buttons.append(button);
   }
+  if (data.offered) {
+    const button = element("button", "", words.lonelier);
+    button.type = "button";
+    button.title = words["lonelier help"];
+    button.addEventListener("click", () => state.send("lonelier", true));
+    buttons.append(button);
+  }
   state.status = element("span", "status");
   state.status.setAttribute("role", "status");
   buttons.append(state.status);
@@ -185,7 +192,7 @@ function save(state, format) {
 
 const states = new WeakMap();
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   let state = states.get(parentElement);
   if (!state) {
     const root = element("div", "panes");
@@ -203,16 +210,21 @@ export default function ({ data, parentElement }) {
     window.addEventListener("resize", state.resized); // the window's height sets that of the panes
     states.set(parentElement, state);
   }
+  state.send = setTriggerValue;
   speakAs(data);
   const { step: wanted, ...rest } = data;
   const content = JSON.stringify(rest);
   if (content !== state.content) {
     state.content = content;
     state.data = data;
+    // As high as before until the new panes are: a browser keeps in place what stands below, and
+    // the page would scroll.
+    state.root.style.minHeight = `${state.root.offsetHeight}px`;
     build(state);
     state.size = "";
     state.step = wanted;
     arrangeAll(state);
+    state.root.style.minHeight = "";
   } else if (wanted !== state.step) show(state, wanted);
   return () => {
     cancelAnimationFrame(state.frame);

@@ -42,7 +42,7 @@ def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: flo
 
     add(Filled("nearest word"), *(pair.lexicon.words[a.neighbours[0]] for a in around))
     add(Filled("distance to it, δ"), *(_digits(a.nearest) for a in around))
-    mean = Filled("mean distance to the nearest {count}", count=k)
+    mean = Filled("mean distance, nearest {count}", count=k)
     add(mean, *(_digits(a.mean_distance) for a in around))
     within = Filled("other words within {radius:.4g}", radius=radius)
     add(within, *(_count(a.within) for a in around))
@@ -51,11 +51,11 @@ def facts_table(bench: PairBench, density: VocabularyDensity | None, radius: flo
         words = pair.words
         add(Filled("stratum"), *(Filled(str(STRATA[strata[w]])) for w in words))
         add(
-            Filled("words with a nearer neighbour"),
+            Filled("words with nearer words"),
             *(numeral(percent((density.nearest < density.nearest[w]).sum() / n)) for w in words),
         )
         add(
-            Filled("hubness: words that have it among their nearest {count}", count=density.k),
+            Filled("hubness among {count} nearest", count=density.k),
             *(_count(density.hubness[w]) for w in words),
         )
     # Objects: a column of strings would lose the templates that `Filled` cells are translated by.

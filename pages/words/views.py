@@ -171,13 +171,17 @@ def _mechanism_commands(
 _MARK = later("The mechanism's mark and colour, as in the figures.")
 # Name: label, width in pixels, explanation.
 _COLUMNS = {
+    "word": ("word", 78, None),
     "mechanism": ("mechanism", 140, None),
     "epsilon": ("ε", 60, later("The ε of the slider of its group.")),
-    "word": ("word", 78, None),
     "nw": (
         "Nw",
         146,
-        later("Probability that the word stays; with its 95 % interval where it is estimated."),
+        later(
+            "Probability that the word stays; with its 95 % interval where it is estimated: from "
+            "200 noise directions of its own, as the command draws them, where the panes have 400 "
+            "others."
+        ),
     ),
     "attack_nearest": (
         later("attacker: nearest"),
@@ -225,10 +229,16 @@ def comparison_view(scene: WordsScene) -> None:
                 "each mechanism at the chosen ε"
             ),
             column_config={
-                "mark": st.column_config.ImageColumn(say("sign"), width=44, help=say(_MARK)),
+                # In sight while one scrolls to the right, as on a phone.
+                "mark": st.column_config.ImageColumn(
+                    say("sign"), width=44, help=say(_MARK), pinned=True
+                ),
                 **{
                     name: st.column_config.TextColumn(
-                        say(label), width=width, help=None if explained is None else say(explained)
+                        say(label),
+                        width=width,
+                        help=None if explained is None else say(explained),
+                        pinned=name == "word",
                     )
                     for name, (label, width, explained) in _COLUMNS.items()
                 },

@@ -37,26 +37,22 @@ TITLES = (later("First word"), later("Second word"))
 MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 _EXAMPLE, _KEPT = "words_example", "words_mechanism"
-_LONELIER = later("A lonelier second word")
 
 
-def example_box(pair: Pair) -> None:
-    """Draw a list of examples, and of a second word; it is empty again once one is chosen."""
-    others = _lonelier(pair.lexicon, pair.names)
+def example_box() -> None:
+    """Draw a list of examples; it is empty again once one is chosen."""
 
     def take() -> None:
         title = st.session_state[_EXAMPLE]
         # Empty, so that the same example can be chosen once more after the dial was moved.
         st.session_state[_EXAMPLE] = None
-        if title == _LONELIER:
-            choose(OTHER, others[0])
         for example in EXAMPLES:
             if example.title == title:
                 show_example(example)
 
     st.selectbox(
         say("Another example"),
-        [*([_LONELIER] if others else []), *(example.title for example in EXAMPLES)],
+        [example.title for example in EXAMPLES],
         index=None,
         key=_EXAMPLE,
         format_func=say,
@@ -65,21 +61,20 @@ def example_box(pair: Pair) -> None:
         width=300,
         help=say(
             "Two words under one mechanism at one ε: madlib treats them very differently, tem "
-            "nearly alike. A lonelier second word has no near word, which usually protects it "
-            "less: the sentence below the picture says by how much. Choose it again for another."
+            "nearly alike."
         ),
     )
 
 
-def _lonelier(words: Lexicon, names: tuple[str, str]) -> list[str]:
-    """Return words with fewer near words than the first one, beginning after the second one."""
-    density = density_of(words)
+def lonelier_word(pair: Pair) -> str | None:
+    """Return a common word with no near word, after the second one in their list; None if none."""
+    density = density_of(pair.lexicon)
     if density is None:
-        return []
-    found = lonelier(words, density, words.index(names[0]))
-    others = [words.words[i] for i in found.tolist() if words.words[i] != names[0]]
-    begin = others.index(names[1]) + 1 if names[1] in others else 0
-    return [each for each in others[begin:] + others[:begin] if each != names[1]]
+        return None
+    words, second = pair.lexicon.words, pair.names[1]
+    others = [words[i] for i in lonelier(pair.lexicon, density, pair.words[0]).tolist()]
+    begin = others.index(second) + 1 if second in others else 0
+    return next((word for word in others[begin:] + others[:begin] if word != second), None)
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGenerator) -> None:
@@ -98,12 +93,12 @@ def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGener
                 max_chars=80,
                 help=say(
                     "Type another word or its beginning, then Enter. Capital letters do not "
-                    "matter. A word of the vocabulary is taken at once; words that contain what "
-                    "you typed are listed above the picture."
+                    "matter. A word of the vocabulary is taken at once; for anything else the "
+                    "words that contain it are listed above the picture."
                 ),
             )
         with found_place:
-            _matches(words, slot, names)
+            _matches(words, slot, title, names)
 
 
 def exchange_button(names: tuple[str, str]) -> None:
@@ -118,7 +113,7 @@ def exchange_button(names: tuple[str, str]) -> None:
     )
 
 
-def _matches(words: Lexicon, slot: str, names: tuple[str, str]) -> None:
+def _matches(words: Lexicon, slot: str, title: str, names: tuple[str, str]) -> None:
     typed = st.session_state.get(_FIND + slot, "")
     if _UNKNOWN + slot in st.session_state:
         still = say(
@@ -130,7 +125,7 @@ def _matches(words: Lexicon, slot: str, names: tuple[str, str]) -> None:
     matches = search(words, typed, MATCHES).tolist()
     if matches:
         st.selectbox(
-            say("Words containing it"),
+            say("{place}: words containing it", place=say(title)),
             [words.words[i] for i in matches],
             # Nothing is chosen at first: the best match is a guess.
             index=None,
@@ -154,6 +149,7 @@ def _take_typed(words: Lexicon, slot: str) -> None:
     if exact is not None:
         # Not as typed text: any word of the vocabulary may stand in the link.
         choose(slot, exact)
+        st.session_state[_FIND + slot] = ""  # the field names the word; nothing is to be chosen
         return
     if not search(words, typed, 1).size:
         try:
@@ -198,7 +194,12 @@ def facts(bench: PairBench, density: VocabularyDensity | None) -> None:
         facts_table(bench, density, limit),
         say("How crowded it is around “{first}” and “{second}”", first=names[0], second=names[1]),
         row_height=30,
-        column_config={"fact": "", "first": names[0], "second": names[1]},
+        column_config={
+            # On a phone the columns of the words stay in sight.
+            "fact": st.column_config.TextColumn("", width=200),
+            "first": names[0],
+            "second": names[1],
+        },
     )
     if density is None:
         note(

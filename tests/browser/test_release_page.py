@@ -144,7 +144,7 @@ def test_the_names_of_the_copy_are_seen_and_chosen_before_it_is_made(
     page, watch = new_page()
     open_page(page, f"{app_url}/release?offer=k-ary")
     drop(page)
-    expect(page.get_by_text("Counting: this page can count the copy")).to_be_visible()
+    expect(page.get_by_text("Counting: 60 texts are")).to_be_visible()
     page.get_by_role("combobox", name="Columns to copy unchanged (not protected)").click()
     page.get_by_role("option", name="kind").click()
     page.keyboard.press("Escape")
@@ -159,7 +159,13 @@ def test_the_names_of_the_copy_are_seen_and_chosen_before_it_is_made(
     expect(page).to_have_url(re.compile("/words"))
     wait_idle(page)
     page.go_back()
-    expect(page.get_by_text("No file is here: an uploaded file is forgotten")).to_be_visible()
+    # The uploader has forgotten the file, the session has not.
+    page.get_by_role("button", name="Your file").click()
+    expect(page.get_by_text("Here since you left this page: ")).to_be_visible(timeout=WAIT_MS)
+    page.get_by_role("button", name="Forget the file").click()
+    wait_idle(page)
+    expect(page.get_by_text("Here since you left this page: ")).to_have_count(0)
+    expect(page.get_by_text("teaching.csv").first).to_be_visible()
     watch.assert_clean()
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -109,11 +111,48 @@ def test_too_few_texts_are_said_to_be_too_few_and_an_empty_group_has_a_name(
     test = made(test, started)
     shown = shown_text(test)
     assert "No difference between the groups is certain: 24 texts are too few at this ε." in shown
-    assert "Among 25,000 words, noise alone can do that." in shown
+    assert "noise alone can do that." in shown
     traces = figures(test)[-1]["data"]
     assert {trace["name"] for trace in traces} == {"(empty)", "good", "truth"}
     (word,) = set(traces[0]["y"])  # the one of the sentence
-    assert f"The clearest is “{word}”: about " in shown
+    told = rf"The clearest of 25,000 words, “{word}”, came out (\d+) times in (\S+) and (\d+) times"
+    found = re.search(told, shown)
+    assert found is not None
+    texts: dict[str, list[str]] = {"good": [], "(empty)": []}
+    for row in csv.DictReader(io.StringIO(files(test).copy.data.decode(), newline="")):
+        texts[row["column 2"] or "(empty)"].append(row["column 1"])
+    came_out = {
+        group: sum(re.findall(r"[\w'-]+", text.lower()).count(word) for text in several)
+        for group, several in texts.items()
+    }
+    more, group, less = found.groups()
+    assert came_out.pop(group) == int(more)
+    assert list(came_out.values()) == [int(less)]
+
+
+def test_a_word_of_ones_choice_is_counted_for_itself(
+    opened: Callable[..., AppTest], started: list[Any]
+) -> None:
+    test = upload(opened(**RESPONSE), FEW.encode())
+    test.multiselect(key="release_keep_3").set_value(["verdict"]).run()
+    test = made(test, started)
+    test.text_input(key="release_asked_word").set_value("Wonderful").run()
+    told = next(text.value for text in test.text if "“wonderful” in" in text.value)
+    *lines, verdict = told.split("\n")
+    told_of = (
+        r"“wonderful” in (\S+): ([\d,]+) to ([\d,]+) times \(95 %\); in your file (\d+) times\."
+    )
+    found = [re.fullmatch(told_of, line) for line in lines]
+    assert {each[1]: each[4] for each in found if each} == {"good": "0", "(empty)": "24"}
+    assert "between the groups is" in verdict
+    work = files(test)
+    rows = list(csv.DictReader(io.StringIO(work.copy.data.decode(), newline="")))
+    texts, labels = ([row[name] for row in rows] for name in ("column 1", "column 2"))
+    estimates = dp.count(texts, work.order.mechanism, work.order.epsilon, ["wonderful"], by=labels)
+    ends = {(math.floor(row.low), math.ceil(row.high)) for row in estimates.rows}
+    assert {(int(each[2]), int(each[3])) for each in found if each} == ends
+    test.text_input(key="release_asked_word").set_value("qqzz").run()
+    assert "The vocabulary does not hold this word" in shown_text(test)
 
 
 def test_of_two_columns_one_is_chosen_to_compare_by(
@@ -135,7 +174,7 @@ def test_of_two_columns_one_is_chosen_to_compare_by(
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("k-ary", "Counting: this page can count the copy. In 600 texts it counts to within half"),
+        ("k-ary", "Counting: 600 texts are few. To within half of the truth"),
         ("tem", "Counting: this page cannot count a copy by tem; the command “count” can"),
         ("madlib", "Counting: nothing can be counted in a copy by madlib."),
     ],
@@ -154,7 +193,10 @@ def test_before_the_release_it_is_said_what_can_be_counted(
         assert few is not None
         assert some is not None
         assert few < 0.1 < some
-        assert f"in 100,000 of 220 words, {100 * some:.0f} % of content words" in shown_text(test)
+        assert (
+            f"in 100,000 texts of 220 words each, {100 * some:.0f} % of content words"
+            in shown_text(test)
+        )
     if name == "k-ary":
         epsilon = goal_epsilon(name)
         level = 1 - 0.05 / len(load("default"))
@@ -166,7 +208,7 @@ def test_before_the_release_it_is_said_what_can_be_counted(
         assert needed is not None
         shown = shown_text(test)
         assert f"only what makes up {100 * share:.2g} % of all words, or more." in shown
-        assert f"it takes about {int(float(f'{needed:.2g}')):,} texts" in shown
+        assert f"it takes about {int(float(f'{needed:.2g}')):,} such texts" in shown
 
 
 def test_of_a_lexicon_without_frequencies_nothing_is_expected() -> None:

@@ -117,7 +117,7 @@ def test_empty_texts_are_counted_as_such(opened: Callable[..., AppTest]) -> None
 def test_a_file_that_is_not_here_any_more_is_said_so(opened: Callable[..., AppTest]) -> None:
     test = opened(**SMALL, use_corpus="uploaded")
     shown = shown_text(test)
-    assert "No file is here: an uploaded file is forgotten when its page is left." in shown
+    assert "No file is here: a link never holds one." in shown
     assert "teaching.csv: 1,440 texts" in shown
     assert "No file is here" not in shown_text(opened(**SMALL))
     assert "No file is here" not in shown_text(upload(test, b"text,label\na,1\nb,2\n"))

@@ -9,13 +9,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
+from dpcore.lexicon.catalogue import load
 from dpcore.measure.maps.fit import DEFAULT_PAIR
+from dpcore.measure.pair import Pair
 from dpcore.plots.style import style_of
 from pages.shared import session as resources
 from pages.shared.session import CURVE_MECHANISMS
 from pages.words import measuring, scene
 from pages.words.scene import EXAMPLES, Example
 from pages.words.tables import swatch
+from pages.words.words import lonelier_word
 from tests.pages.app import dials, figures, methods, shown_text, unopened
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
@@ -71,22 +74,18 @@ def test_an_example_shows_what_its_title_says(
     assert test.selectbox(key="words_example").value is None  # it can be chosen once more
 
 
-def test_a_lonelier_second_word_is_guessed_more_often_and_the_next_is_another(
-    opened: Callable[..., AppTest],
-) -> None:
-    link = FEW | {"outputs_of": "madlib", "eps_metric": 14.0}
-    test = opened(**link, word="june", other="july", more="Facts")
-    chosen = []
-    for _ in range(2):
-        test.selectbox(key="words_example").set_value("A lonelier second word").run()
-        first, second = shown(test)
-        chosen.append(second)
-        data = panes(test)
-        caption = data["captions"][data["rows"][data["step"]]]
-        assert first == "june"
-        assert caption.startswith(f"madlib, ε = 14: “{second}” stands alone, guessed in ")
-        assert "“june”, in a crowd, in " in caption
-    assert chosen == ["swift", "regards"]
+def test_a_lonelier_word_is_common_and_another_each_time() -> None:
+    bundled = load()
+    names, offered = ["june", "july"], []
+    for _ in range(3):
+        word = lonelier_word(Pair.of(bundled, *names))
+        assert word is not None
+        offered.append(word)
+        names[1] = word
+    assert offered == ["swift", "regards", "familiar"]
+    pair = Pair.of(bundled, "june", "swift")
+    assert pair.gaps[1] > 2 * pair.gaps[0]
+    assert lonelier_word(Pair.of(bundled, "swift", "june")) is None
 
 
 def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
