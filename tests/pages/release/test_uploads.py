@@ -125,7 +125,7 @@ def test_a_file_that_is_not_here_any_more_is_said_so(opened: Callable[..., AppTe
 
 def test_the_row_that_the_page_starts_with_is_not_praised(opened: Callable[..., AppTest]) -> None:
     shown = shown_text(opened())
-    assert "tem is only the row that the page starts with: click another." in shown
+    assert "tem is only the row that the page starts with: choose another." in shown
     assert "is only the row" not in shown_text(opened(offer="madlib"))
     assert "is only the row" not in shown_text(opened(use_metric=["tem"], use_local=[], use_log=[]))
 
