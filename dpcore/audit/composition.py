@@ -301,6 +301,28 @@ def worst_powers(
     return np.asarray(np.minimum(least * (1.0 + 1e-9), 1.0))
 
 
+def allowed_powers(guarantee: Guarantee, loss: float, rates: ArrayLike) -> FloatArray:
+    """Bound the power of every test between two words whose privacy loss is guaranteed.
+
+    Args:
+        guarantee: of the mechanism at its ε.
+        loss: guaranteed for the two words: `guarantee.loss` at their distance.
+        rates: false-positive rates α in [0, 1], shape (m,).
+
+    Returns:
+        δ + e^loss·α and 1 − e^(−loss)·(1 − δ − α), where that is less (Dong, Roth, Su 2022,
+        Section 2.2), rounded up, shape (m,); 1 where nothing is guaranteed.
+    """
+    alpha = np.asarray(rates, dtype=np.float64)
+    if guarantee.status is Status.REFUTED or not loss < math.inf:
+        return np.ones_like(alpha)
+    leaked = math.exp(guarantee.log_delta) if isinstance(guarantee, ApproximateLocalPrivacy) else 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        near_none = leaked + np.where(alpha > 0, np.exp(loss) * alpha, 0.0)
+    near_all = 1.0 - math.exp(-loss) * (1.0 - leaked - alpha)
+    return np.asarray(np.minimum(np.minimum(near_none, near_all) * (1.0 + 1e-9), 1.0))
+
+
 @lru_cache(maxsize=4096)
 def _least(bounds: LossBounds, words: int, delta: float) -> tuple[float, tuple[str, str]]:
     """Find the least E at which `worst_delta` is at most `delta`, rounded up, and its bound."""

@@ -16,6 +16,7 @@ from typing import Any
 from dpcore.attack.leak import COUNTS
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import GUESSED, NEARLY
+from dpcore.audit.composition import worst_powers
 from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.jobs.worker import Json
@@ -43,6 +44,7 @@ _AUTHORS = (
     "If one person wrote several texts, ε adds up over all of their words: who wrote what was not "
     "counted here."
 )
+_RATE = 0.01
 _STYLE = (
     "body{font:16px/1.45 system-ui,sans-serif;color:#1a1a1a;background:#fff;margin:1rem}"
     "main{max-width:44rem;border:3px solid #1a1a1a;padding:.25rem 1.25rem 1rem}"
@@ -65,6 +67,8 @@ class Label:
         measured: ε of the measurements: this ε, or the two around it, which then give the ends.
         at_least: True if a better attacker may guess more.
         date: date of the label, such as "2026-01-31".
+        power: most texts of 100 in which any test finds a word that is wrong in `_RATE` of the
+            texts with any other word, as a share: what the guarantee allows (f-DP).
     """
 
     record: Json
@@ -73,6 +77,7 @@ class Label:
     measured: tuple[float, ...]
     at_least: bool
     date: str
+    power: float = 1.0
 
     @property
     def warning(self) -> str:
@@ -106,6 +111,20 @@ class Label:
             "Someone who knows the method and how common words are, and sees one word at a time, "
             f"guesses {word}, and for {near} the word or one of the nine nearest{where}; words "
             "that the rest of a text gives away are guessed more often."
+        )
+
+    @property
+    def _tests(self) -> str:
+        """Sentence on the best test between any two words."""
+        found = at_most(self.power, 3, times=100)
+        if found == "100":
+            return (
+                "The guarantee limits hardly any test between two words that are far apart: only the "
+                "measurement says what they give away."
+            )
+        return (
+            "Any test that takes one word for another in 1 of 100 texts finds it in at most "
+            f"{found} of 100: that is guaranteed for any two words."
         )
 
     @property
@@ -149,6 +168,7 @@ class Label:
                 (
                     f"Guaranteed: ε = {at_most(record['epsilon'])} {_MEANS[guarantee['kind']]}.",
                     f"Given away: {self.guesses}",
+                    self._tests,
                 ),
             ),
             (
@@ -203,6 +223,7 @@ class Label:
                 "at_least": self.at_least,
                 "measured_at": list(self.measured),
             },
+            "best_test": {"false_positive_rate": _RATE, "power": self.power},
             "median_text": record["composed_median"],
             "longest_text": record["composed"],
             "author": record.get("composed_author"),
@@ -255,7 +276,8 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
         around, near = (curve.measured_around(name, epsilon) for name in (GUESSED, NEARLY))
     guessed, measured = around or (None, ())
     at_least = curve is not None and GUESSED in curve.at_least
-    return Label(record, guessed, near and near[0], measured, at_least, day.isoformat())
+    power = float(worst_powers(mechanism, record["epsilon"], 1, [_RATE])[0])
+    return Label(record, guessed, near and near[0], measured, at_least, day.isoformat(), power)
 
 
 def check_label(path: Path, *taken: Path) -> None:

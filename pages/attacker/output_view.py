@@ -28,12 +28,20 @@ from dpcore.plots.attack.odds import (
 )
 from dpcore.plots.attack.words import chance_at_most, chance_text
 from dpcore.plots.style import INK, epsilon_reading, number
+from dpcore.plots.utility.roc import roc_figure, tests_caption
 from dpcore.written import Named
 from pages.attacker.believing import LIST, Belief, choose_belief
 from pages.attacker.command import posterior_command, python_cell
 from pages.attacker.exposed_view import nearest_view
 from pages.attacker.scene import AttackerScene, choose_output, choose_pair
-from pages.attacker.tables import LETTERS, belief_table, listed_table, odds_table
+from pages.attacker.tables import (
+    LETTERS,
+    RATES,
+    belief_table,
+    listed_table,
+    odds_table,
+    tests_table,
+)
 from pages.attacker.weighing import (
     OUTPUTS,
     TOP,
@@ -44,9 +52,11 @@ from pages.attacker.weighing import (
     prepare,
     worst_pair,
 )
+from pages.shared import link
 from pages.shared.dial import group_of
 from pages.shared.figure import SVG_FILES, show_figure
 from pages.shared.language import for_component, language, later, numeral, say
+from pages.shared.link import segments
 from pages.shared.messages import note, refuse
 from pages.shared.once import session_memo
 from pages.shared.progress import Reporter
@@ -65,6 +75,7 @@ if TYPE_CHECKING:
 # once the dial has rested there.
 
 
+_ONE, _ANY = later("this output"), later("any output")
 NAME = "posterior"
 """Name of the drawing, in files."""
 _WORDS = {
@@ -272,6 +283,15 @@ def output_view(scene: AttackerScene) -> None:
     st.header(say("This word or that one?"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pair = choose_pair(words)
+        by = segments(
+            say("Told apart by"),
+            [_ONE, _ANY],
+            "apart",
+            say(
+                "This output: the odds between the two words now that it was seen. Any output: how "
+                "well the best test tells them apart before an output is known."
+            ),
+        )
     seen = words.words[output]
     scenes = scene.steps
     # The dial of this page has the same steps as `scenes`, so its ε is among them.
@@ -294,7 +314,10 @@ def output_view(scene: AttackerScene) -> None:
     if view is None or worst is None:
         return
     drawn = _drawn(scene, view)
-    _two_words(scene, worst, drawn)
+    if by == _ANY:
+        _best_tests(scene, pair)
+    else:
+        _two_words(scene, worst, drawn)
     show_table(
         drawn.listed,
         say(
@@ -364,6 +387,36 @@ def _two_words(scene: AttackerScene, worst: Odds, drawn: _Drawn) -> None:
             )
         )
     )
+
+
+def _best_tests(scene: AttackerScene, pair: tuple[int, int]) -> None:
+    """Draw the power of the best test between two words against its false-positive rate."""
+    names = scene.words.words[pair[0]], scene.words.words[pair[1]]
+    if pair[0] == pair[1]:
+        note(say("Choose two different words."))
+        return
+    try:
+        table, area = session_memo(
+            "attack_tests",
+            (language(), scene.mechanism, scene.epsilon, pair),
+            lambda: tests_table(scene, pair),
+            24,
+        )
+    except DpcoreError as error:
+        refuse(say("No best test is known here."), error)
+        return
+    rate = link.steps(
+        say("A false alarm in … of 100 texts with the other word"),
+        [100 * each for each in RATES],
+        1.0,
+        "alarms",
+        say(
+            "The threshold of the test: how often it may name the first word for texts that hold "
+            "the second one."
+        ),
+    )
+    figure = roc_figure(table, rate / 100)
+    show_figure(figure, tests_caption(table, rate / 100, names, area), table, "tests")
 
 
 def _overall(scene: AttackerScene, belief: Belief) -> None:

@@ -12,6 +12,8 @@ from dpcore.attack.budget import Budget
 from dpcore.attack.game import Judgement
 from dpcore.attack.output.prior import of_hundred
 from dpcore.attack.output.success import ExposedWord, Exposure
+from dpcore.audit.composition import allowed_powers
+from dpcore.audit.document import document_losses
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity
 from dpcore.plots.attack import budget as attack_budget
@@ -21,8 +23,10 @@ from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
 from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
+from dpcore.plots.utility import roc
 from pages.attacker.scene import AttackerScene
 from pages.attacker.weighing import Look
+from pages.shared.dial import group_of
 from pages.shared.language import numeral, say
 
 if TYPE_CHECKING:
@@ -131,6 +135,41 @@ def odds_table(scene: AttackerScene, look: Look) -> pd.DataFrame:
             )
         )
     return pd.DataFrame(rows, columns=list(odds.COLUMNS))
+
+
+ALLOWED = "the guarantee allows"
+"""Curve of the powers that the guarantee of two words allows."""
+RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""False-positive rates to choose from."""
+_DRAWN_RATES = np.unique(np.concatenate((np.geomspace(1e-4, 1.0, 41), RATES)))
+
+
+def tests_table(scene: AttackerScene, pair: tuple[int, int]) -> tuple[pd.DataFrame, float]:
+    """Return the powers of the best tests for the first word against the second.
+
+    Returns:
+        A table as `roc.COLUMNS`, with what the guarantee allows, and the area under the curve.
+
+    Raises:
+        ParameterError: no bound on the error of the law is known.
+    """
+    mechanism, epsilon = scene.mechanism, scene.epsilon
+    best = document_losses(mechanism, epsilon, [pair[0]], [pair[1]]).best_tests()
+    promise = mechanism.guarantee(epsilon)
+    apart = mechanism.promised_distances(np.array(pair), epsilon)
+    loss = promise.loss(1.0 if apart is None else float(apart[0, 1]))
+    # In English, as in a file: figures are translated where they are drawn.
+    reading = group_of(mechanism.meaning).reading(epsilon)
+    parts = [
+        (f"{mechanism.short}, {reading}", mechanism.key, best.power(_DRAWN_RATES)),
+        (ALLOWED, "", allowed_powers(promise, loss, _DRAWN_RATES)),
+    ]
+    rows = [
+        (curve, key, epsilon, rate, power, math.nan, math.nan)
+        for curve, key, powers in parts
+        for rate, power in zip(_DRAWN_RATES.tolist(), powers.tolist(), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(roc.COLUMNS)), best.auc
 
 
 def budget_table(words: Lexicon, budget: Budget) -> pd.DataFrame:

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcore.audit.composition import TEXT_DELTA, Composition, composition, worst_delta, worst_powers
+from dpcore.audit.composition import (
+    TEXT_DELTA,
+    Composition,
+    allowed_powers,
+    composition,
+    worst_delta,
+    worst_powers,
+)
 from dpcore.audit.document import document_losses
 from dpcore.errors import ParameterError
 from dpcore.guarantee import Status
@@ -369,3 +376,29 @@ def test_a_refuted_claim_bounds_no_test() -> None:
 def test_powers_need_words_and_rates(words: int, rates: list[float]) -> None:
     with pytest.raises(ParameterError, match="false-positive"):
         worst_powers(make("k-ary"), 1.0, words, rates)
+
+
+def test_powers_that_a_guaranteed_loss_allows_hold_for_every_two_words() -> None:
+    rates = np.concatenate(([0.0], np.geomspace(1e-6, 1.0, 40)))
+    for short in ("tem", "k-ary", "santext", "neighbour-response"):
+        mechanism = make(short)
+        promise = mechanism.guarantee(2.0)
+        for pair in ((0, 1), (2, 5)):
+            apart = mechanism.promised_distances(np.array(pair), 2.0)
+            loss = promise.loss(1.0 if apart is None else float(apart[0, 1]))
+            first, second = (mechanism.law(word, 2.0).probabilities[0] for word in pair)
+            order = np.argsort(-(np.log(first) - np.log(second)))
+            # The best tests of the law itself, without a grid: outputs by their likelihood ratio.
+            alpha = np.concatenate(([0.0], np.cumsum(second[order])))
+            power = np.concatenate(([0.0], np.cumsum(first[order])))
+            allowed = allowed_powers(promise, loss, rates)
+            assert (allowed >= np.interp(rates, alpha, power) - 1e-9).all()
+            assert (np.diff(allowed) >= 0).all()
+            assert allowed[-1] == 1.0
+    # Randomised response over two words meets the bound.
+    two = np.array([math.e, 1.0]) / (math.e + 1.0)
+    bound = allowed_powers(make("k-ary").guarantee(1.0), 1.0, [0.0, two[1], 1.0])
+    np.testing.assert_allclose(bound, [0.0, two[0], 1.0], rtol=2e-9)
+    refuted = make("truncated-gumbel").guarantee(50.0)
+    assert (allowed_powers(refuted, 1.0, rates) == 1.0).all()
+    assert (allowed_powers(make("tem").guarantee(1.0), math.inf, rates) == 1.0).all()

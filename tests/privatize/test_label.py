@@ -17,6 +17,7 @@ from dpcore.errors import StudyError
 from dpcore.guarantee import Status
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from dpcore.papers.ours.tradeoff import recorded_curve, recorded_curves
 from dpcore.privatize.label import Label, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, median_length, record_of, run_state
@@ -192,3 +193,19 @@ def test_a_label_is_a_value() -> None:
     label = Label({}, None, None, (), False, "2026-01-31")
     with pytest.raises(dataclasses.FrozenInstanceError):
         label.date = ""  # type: ignore[misc]
+
+
+def test_the_best_test_that_the_guarantee_allows_is_said() -> None:
+    lexicon = load("default")
+    response = create("k-ary", lexicon)
+    label = labelled(response, 8.0)
+    kept, other = (float(response.law("doctor", 8.0).probability(w)) for w in ("doctor", "nurse"))
+    # Named for its own output, and for so many of those that both words have in common.
+    power = kept + (0.01 - other)
+    assert label.power == pytest.approx(power, rel=1e-6)
+    assert label.power >= power
+    assert label.to_dict()["best_test"] == {"false_positive_rate": 0.01, "power": label.power}
+    said = " ".join(dict(label.sections)["Two numbers"])
+    assert f"finds it in at most {at_most(label.power, 3, times=100)} of 100" in said
+    far = labelled(create("tem", lexicon), 2.0)
+    assert "limits hardly any test" in " ".join(dict(far.sections)["Two numbers"])

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_most
 from dpcore.plots.style import GREY, NAMED, Caption, Style, axis, curve_style, number
 from dpcore.plots.traces import curve, draw_figure, line
 from dpcore.plots.utility.curves import interval_band
@@ -26,8 +27,13 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 """Dashes of further curves of one mechanism at other ε, which share its colour and mark."""
 
 
-def roc_figure(table: pd.DataFrame) -> go.Figure:
-    """Draw true against false positives, both logarithmic, and the line of guessing."""
+def roc_figure(table: pd.DataFrame, rate: float | None = None) -> go.Figure:
+    """Draw true against false positives, both logarithmic, and the line of guessing.
+
+    Args:
+        table: as `COLUMNS`.
+        rate: false-positive rate that is marked by an upright line; None for none.
+    """
     low = float(table["at"].min())
     traces: list[Any] = [line([low, 1.0], [low, 1.0], "guessing", dash="dot", width=1.5)]
     floor = 0.5 * low
@@ -55,6 +61,8 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
                 legendgroup=str(name),
             )
         )
+    if rate is not None:
+        traces.append(line([rate, rate], [floor, 1.0], "threshold", width=2))
     return draw_figure(
         traces,
         height=_HEIGHT,
@@ -62,6 +70,42 @@ def roc_figure(table: pd.DataFrame) -> go.Figure:
         xaxis=axis("false-positive rate", type="log", dtick=1, fixedrange=True),
         yaxis=axis("true-positive rate", type="log", dtick=1, fixedrange=True),
     )
+
+
+def tests_caption(table: pd.DataFrame, rate: float, words: tuple[str, str], area: float) -> Caption:
+    """Say how much the best test between two words finds at one false-positive rate.
+
+    Args:
+        table: as `COLUMNS`: the best test, then what the guarantee allows.
+        rate: one of its false-positive rates.
+        words: the word that is looked for, and the other one.
+        area: under the curve of the best test.
+    """
+    best, allowed = (
+        float(rows["mean"].iloc[int((rows["at"] - rate).abs().argmin())])
+        for _, rows in table.groupby("curve", sort=False)
+    )
+    filling: dict[str, Any] = {
+        "rate": number(100 * rate),
+        "found": at_most(best, 3, times=100),
+        "word": words[0],
+        "other": words[1],
+    }
+    finding = Filled(
+        "A test that is wrong in {rate} of 100 texts with “{other}” finds {found} of 100 with "
+        "“{word}”; guessing finds {rate}.",
+        **filling,
+    )
+    how = Filled(
+        "The best test there is names “{word}” for the outputs that favour it most, up to the "
+        "threshold: no test that sees one output does better (Neyman, Pearson 1933). The guarantee "
+        "alone would allow {allowed} of 100. Area under the curve: {area}, the chance to tell "
+        "which of two outputs is whose. Numbers are rounded up.",
+        allowed=at_most(allowed, 3, times=100),
+        area=at_most(area, 3),
+        **filling,
+    )
+    return Caption(finding, how)
 
 
 def roc_caption(table: pd.DataFrame, rate: float) -> Caption:

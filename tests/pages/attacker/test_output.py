@@ -8,12 +8,13 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.output.posterior import RareOutputError
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from dpcore.plots.attack.words import chance_text
 from pages.attacker import output_view, weighing
 from pages.attacker.believing import AROUND, LIST
 from pages.attacker.scene import defined_steps
 from pages.shared.dial import GROUPS
-from tests.pages.app import component, shown_text, table, turn, type_word
+from tests.pages.app import component, figures, shown_text, table, turn, type_word
 from tests.pages.attacker.reading import FEW, believed, small
 
 
@@ -168,3 +169,38 @@ def test_the_same_word_twice_has_no_odds(opened: Callable[..., AppTest]) -> None
     assert "multiplies the odds of" in shown_text(test)
     test.selectbox(key="find_other_word").set_value("garage").run()
     assert "multiplies the odds of" not in shown_text(test)
+
+
+def test_the_best_test_between_two_words_is_that_of_their_laws(
+    opened: Callable[..., AppTest],
+) -> None:
+    """Plain twin: outputs in the order of their likelihood ratio."""
+    names = small().words[0], small().words[3]
+    test = opened(apart="any output", word=names[0], other=names[1], eps_metric="2")
+    mechanism = create("tem", small())
+    laws = [mechanism.law(word, 2.0).dense(len(small()))[0] for word in names]
+    order = np.argsort(-(laws[0] / laws[1]), kind="stable")
+    rates, powers = ([0.0, *np.cumsum(law[order])] for law in (laws[1], laws[0]))
+    test.select_slider(key="alarms").set_value(10.0).run()
+    (figure,) = figures(test)
+    best, allowed, threshold = figure["data"][-3:]
+    assert (best["name"], allowed["name"]) == ("tem, ε = 2", "the guarantee allows")
+    assert threshold["x"] == [0.1, 0.1]
+    for rate, power in zip(best["x"], best["customdata"], strict=True):
+        assert power == pytest.approx(np.interp(rate, rates, powers), abs=2e-4)
+        assert power >= np.interp(rate, rates, powers) * (1 - 1e-12)
+    found = next(
+        power for rate, power in zip(best["x"], best["customdata"], strict=True) if rate == 0.1
+    )
+    told = shown_text(test)
+    assert f"A test that is wrong in 10 of 100 texts with “{names[1]}” finds " in told
+    assert f"finds {at_most(found, 3, times=100)} of 100 with “{names[0]}”" in told
+    assert (np.array(allowed["customdata"]) >= np.array(best["customdata"])).all()
+
+
+def test_without_a_bound_on_the_error_of_a_law_no_best_test_is_drawn(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(attacked="truncated-gumbel", apart="any output", eps_log="4")
+    assert "No best test is known here." in " ".join(e.value for e in test.error)
+    assert not figures(test)
