@@ -141,7 +141,7 @@ ALLOWED = "the guarantee allows"
 """Curve of the powers that the guarantee of two words allows."""
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """False-positive rates to choose from."""
-_DRAWN_RATES = np.unique(np.concatenate((np.geomspace(1e-4, 1.0, 41), RATES)))
+_DRAWN_RATES = np.unique(np.concatenate((np.geomspace(1e-3, 1.0, 31), RATES)))
 
 
 def tests_table(scene: AttackerScene, pair: tuple[int, int]) -> tuple[pd.DataFrame, float]:

@@ -13,7 +13,7 @@ from dpcore.outwards import at_most
 from dpcore.plots.style import GREY, NAMED, Caption, Style, axis, curve_style, number
 from dpcore.plots.traces import curve, draw_figure, line
 from dpcore.plots.utility.curves import interval_band
-from dpcore.written import Filled, Named, listed
+from dpcore.written import Filled, Named, Numeral, listed
 
 COLUMNS = ("curve", "mechanism", "epsilon", "at", "mean", "low", "high")
 """One row for each curve and false-positive rate `at` > 0, ascending: mean true-positive rate over
@@ -87,7 +87,7 @@ def tests_caption(table: pd.DataFrame, rate: float, words: tuple[str, str], area
     )
     filling: dict[str, Any] = {
         "rate": number(100 * rate),
-        "found": at_most(best, 3, times=100),
+        "found": Numeral(at_most(best, 3, times=100)),
         "word": words[0],
         "other": words[1],
     }
@@ -101,8 +101,8 @@ def tests_caption(table: pd.DataFrame, rate: float, words: tuple[str, str], area
         "threshold: no test that sees one output does better (Neyman, Pearson 1933). The guarantee "
         "alone would allow {allowed} of 100. Area under the curve: {area}, the chance to tell "
         "which of two outputs is whose. Numbers are rounded up.",
-        allowed=at_most(allowed, 3, times=100),
-        area=at_most(area, 3),
+        allowed=Numeral(at_most(allowed, 3, times=100)),
+        area=Numeral(at_most(area, 3)),
         **filling,
     )
     return Caption(finding, how)
