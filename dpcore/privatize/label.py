@@ -119,8 +119,8 @@ class Label:
         found = at_most(self.power, 3, times=100)
         if found == "100":
             return (
-                "The guarantee limits hardly any test between two words that are far apart: only the "
-                "measurement says what they give away."
+                "The guarantee limits hardly any test between two words that are far apart: only "
+                "the measurement says what they give away."
             )
         return (
             "Any test that takes one word for another in 1 of 100 texts finds it in at most "
