@@ -243,7 +243,7 @@ STEPS = (
 
 BY_PAGE = {
     "": ("names",),
-    "start": ("names",),
+    "start": ("odds",),
     "rewrite": ("draw",),
     "curves": ("draw",),
     "tradeoff": ("choose",),

@@ -49,6 +49,7 @@ _STYLE = """
 #to-menu { position: fixed; top: -9rem; left: 0.5rem; z-index: 2147483647; padding: 0.5rem 1rem;
   background: Canvas; color: LinkText; border: 2px solid currentColor; }
 #to-menu:focus { top: 0.5rem; }
+@media print { #to-menu { display: none; } }
 :focus-visible { outline: 3px solid #2F81C0 !important; outline-offset: 2px !important; }
 :is([role=tab], summary, main, [role=dialog], [role=gridcell], [role=option]):focus-visible {
   outline-offset: -3px !important;

@@ -112,7 +112,7 @@ class Takeaway:
 
 
 def take_it_with_you(make: Callable[[], Takeaway]) -> None:
-    """Draw the drawer, the last element of a page above its footer; closed, it computes nothing.
+    """Draw the drawer; closed, it computes nothing.
 
     Args:
         make: returns the exports.

@@ -21,6 +21,7 @@ from dpcore.rewrite.policy import UnknownWordPolicy
 from dpcore.rewrite.sentence import SentenceDraw
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.figure import SVG_FILES
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.guessed import ABOUT, guessed, of_hundred
 from pages.shared.language import later, say
@@ -60,6 +61,8 @@ _SHOWN = {
 _NICE = (0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100 for percent in range(10, 91, 5)))
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
 _NEARLY_ALL = 0.99  # of the words, at which a bound says nothing
+_DRAWING = "sentence"
+"""Name of the drawing, in files."""
 _TURNING, TAKING = "start_dial", "start_taking"
 LEVEL = "guessed"
 """Position of the dial, a share of 100 words: its name in the link and in the session."""
@@ -67,7 +70,9 @@ LEVEL = "guessed"
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, js = ((_HERE / f"changing.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    css = (_HERE / "changing.css").read_text(encoding="utf-8")
+    scripts = *SVG_FILES, _HERE / "changing.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
     return st.components.v2.component(_KEY, css=css, js=js)
 
 
@@ -168,6 +173,7 @@ def _takeaway(bench: Bench, label: str, drawing: tuple[int, int], text: str) -> 
         prints=say("It prints the sentence at the present position of the slider."),
         text=text,
         tables={later("Guessed words at every step"): table},
+        drawing=_DRAWING,
     )
 
 
@@ -273,7 +279,7 @@ def _data(
         for epsilon in epsilons
     ]
     before, weaker = recorded_before(), GUESSED in curve.at_least
-    numbers, allowed = [], []
+    numbers, allowed, findings = [], [], []
     for share, epsilon in zip(shares, epsilons, strict=True):
         # All steps are sent at once, so that dragging the dial needs no request.
         near = curve.at_epsilon(NEARLY, epsilon)
@@ -285,7 +291,16 @@ def _data(
                 else say("{share} of 100", share=of_hundred(near, weaker)),
             ]
         )
-        allowed.append(_allowed(permits(kind, epsilon)))
+        allowed.append(_allowed(kind, permits(kind, epsilon)))
+        findings.append(
+            say(
+                "{mechanism}, {guarantee}: {share} content words guessed by someone who sees the "
+                "output and knows how common words are.",
+                mechanism=kind.short,
+                guarantee=promised_epsilon(kind, epsilon),
+                share=numbers[-1][0],
+            )
+        )
     return {
         "group": f"start_{curve.label}",
         "step": step,
@@ -295,6 +310,8 @@ def _data(
         "words": words,
         "numbers": numbers,
         "allowed": allowed,
+        "name": _DRAWING,
+        "findings": findings,
         "names": [
             say(
                 "content words guessed by someone who sees the output and knows how common words "
@@ -323,19 +340,22 @@ def _unknown(bench: Bench) -> str:
     return say("Words outside the vocabulary (here {count}) never come out.", count=count)
 
 
-def _allowed(most: float | None) -> str:
+def _allowed(kind: Mechanism, most: float | None) -> str:
     """Return what the guarantee alone permits, in a sentence, against what was measured."""
     if most is None:
         return say(
-            "This was measured for this method; what its guarantee alone allows is not known."
+            "This was measured for {mechanism}; what its guarantee alone allows is not known.",
+            mechanism=kind.short,
         )
     if most > _NEARLY_ALL:
         return say(
-            "This was measured for this method. Its guarantee alone proves almost nothing: it does "
-            "not rule out that nearly all words are guessed."
+            "This was measured for {mechanism}. Its guarantee alone proves almost nothing: it does "
+            "not rule out that nearly all words are guessed.",
+            mechanism=kind.short,
         )
     return say(
-        "This was measured for this method. Its guarantee alone proves less: that at most {bound} "
+        "This was measured for {mechanism}. Its guarantee alone proves less: that at most {bound} "
         "are guessed.",
+        mechanism=kind.short,
         bound=of_100_at_most(most),
     )

@@ -60,6 +60,9 @@ with place:
             note(meaning_of_epsilon(bench, label))
     except DpcoreError as error:
         refuse(say("This could not be rewritten."), error)
+# Near the sentence: who shows it to others needs its link and its picture.
+if bench is not None:
+    fragment(take, bench, label, drawing, text, key=TAKING)
 crowd_in_short(words)
 
 st.header(say("Which published guarantees are true?"), anchor=False)
@@ -74,6 +77,4 @@ st.header(say("Learn it in twenty minutes"), anchor=False)
 lesson_steps()
 st.header(say("What each page answers"), anchor=False)
 other_pages()
-if bench is not None:
-    fragment(take, bench, label, drawing, text, key=TAKING)
 footer(words, drawing[0], say("one noise draw per word; the guessing rates are recorded"))
