@@ -86,7 +86,9 @@ function drawn({ root, sentence }) {
   const ground = getComputedStyle(root).getPropertyValue("--st-secondary-background-color");
   sheet.append(make("rect", { width, height, fill: ground || "#fff" }));
   for (const part of sentence.querySelectorAll(".was, .now > span")) {
-    const place = part.getBoundingClientRect(), style = getComputedStyle(part);
+    const letters = document.createRange();
+    letters.selectNodeContents(part); // a word may be narrower than its column
+    const place = letters.getBoundingClientRect(), style = getComputedStyle(part);
     const size = parseFloat(style.fontSize);
     const text = make("text", {
       x: place.left - box.left + 12,
