@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcore.audit.blackbox.function import Function
-    from dpcore.audit.blackbox.report import FunctionReport
+    from dpcore.audit.blackbox.report import FunctionReport, ReplayReport
     from dpcore.audit.report import AuditReport
     from dpcore.mechanisms.mechanism import Mechanism
 
@@ -17,8 +17,8 @@ class _CallableRoom(ModuleType):
     """Package that is also a callable of the public interface, as `dpcore.lexicon` is."""
 
     def __call__(
-        self, subject: Mechanism | Function | str, epsilon: float, **options: Any
-    ) -> AuditReport | FunctionReport:
+        self, subject: Mechanism | Function | str, epsilon: float | None = None, **options: Any
+    ) -> AuditReport | FunctionReport | ReplayReport:
         """Audit a mechanism or any function: `dpcore.audit.report.audit`."""
         # Not at the top: every module of this package would load all others.
         from dpcore.audit.report import audit

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
+from dpcore.arguments import describe
 from dpcore.arrays import a_number
 from dpcore.audit.blackbox.audit import audit_function
 from dpcore.audit.blackbox.function import Form, Function
-from dpcore.audit.blackbox.report import FunctionReport
+from dpcore.audit.blackbox.replay import replay_function
+from dpcore.audit.blackbox.report import FunctionReport, ReplayReport
 from dpcore.audit.exact import audit_mechanism
 from dpcore.audit.montecarlo import resolution
 from dpcore.audit.profiles.noise import pair_profile, smallest_epsilon, worst_pair, worst_profile
@@ -347,19 +350,44 @@ def audit(
     form: Form | str = ...,
     progress: Progress = ...,
 ) -> FunctionReport: ...
-def audit(subject: Any, epsilon: float, **options: Any) -> AuditReport | FunctionReport:
+@overload
+def audit(
+    subject: Function | str,
+    epsilon: float | None = None,
+    *,
+    replay: Literal[True],
+    lexicon: Lexicon | None = ...,
+    texts: Sequence[str] | None = ...,
+    form: str = ...,
+    seed: int = ...,
+    progress: Progress = ...,
+) -> ReplayReport: ...
+def audit(
+    subject: Any, epsilon: float | None = None, *, replay: bool = False, **options: Any
+) -> AuditReport | FunctionReport | ReplayReport:
     """Audit a claim of ε about a mechanism or a function.
 
     Args:
         subject: a mechanism, whose law is compared (`dpcore.audit.report.audit_report`); or any
             function from words to words, or its name `package.module:function`, of which only
             outputs are known (`dpcore.audit.blackbox.audit.audit_function`).
-        epsilon: the claimed ε.
+        epsilon: the claimed ε; a replay needs it only for a function that takes ε.
+        replay: True for a function from text to text whose random draws are recorded and replayed
+            (`dpcore.audit.blackbox.replay.replay_function`): which depend on the text?
         options: further arguments of the one or the other.
 
     Raises:
-        ParameterError: neither of them.
+        ParameterError: neither of them, or a mechanism to replay.
     """
+    if not isinstance(replay, bool):
+        raise ParameterError(f"replay must be True or False, got {describe(replay)}")
+    if replay and isinstance(subject, Mechanism):
+        raise ParameterError(
+            "a replay needs a function from text to text, such as `lambda text: "
+            "dp.release(dp.read(text, lexicon), mechanism, epsilon)`, got a mechanism"
+        )
+    if replay and (callable(subject) or isinstance(subject, str)):
+        return replay_function(subject, epsilon, **options)
     if isinstance(subject, Mechanism):
         return audit_report(subject, epsilon, **options)
     if not (callable(subject) or isinstance(subject, str)):

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import io
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -62,7 +62,7 @@ def named_function(name: str) -> Function:
             "in this folder that is noise:function"
         )
     try:
-        with _printing_aside():
+        with without_printing():
             target: Any = import_module(module)
     except (Exception, SystemExit) as error:  # importing a foreign module may raise anything
         if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
@@ -73,7 +73,7 @@ def named_function(name: str) -> Function:
         raise ParameterError(f"module {module!r} cannot be imported: {_complaint(error)}") from None
     for part in path.split("."):
         try:
-            with _printing_aside():
+            with without_printing():
                 target = getattr(target, part)
         except (Exception, SystemExit) as error:
             if isinstance(error, AttributeError):
@@ -161,7 +161,7 @@ class WordFunction:
     def _outputs(self, words: Sequence[str], form: Form) -> list[Output]:
         start = time.perf_counter()
         try:
-            with _printing_aside():
+            with without_printing():
                 if form is Form.WORD:
                     return [self._one(word) for word in words]
                 return self._list(list(words))
@@ -171,7 +171,7 @@ class WordFunction:
 
     def _one(self, word: str) -> Output:
         try:
-            return _output(self._call(word))
+            return plain_output(self._call(word))
         except (Exception, SystemExit) as error:
             return Refusal(_complaint(error))
 
@@ -189,7 +189,7 @@ class WordFunction:
             return [self._list([word])[0] for word in words]
         if isinstance(result, str) or not isinstance(result, Iterable):
             return [Refusal(f"a value of type {_type(result)} for a list of words")] * len(words)
-        outputs = [_output(value) for value in result]
+        outputs = [plain_output(value) for value in result]
         if len(outputs) != len(words):
             reason = f"{len(outputs)} values for a list of {len(words)} words"
             return [Refusal(reason)] * len(words)
@@ -225,7 +225,8 @@ def _with_epsilon(function: Function, epsilon: float, name: str) -> Callable[[An
     return function
 
 
-def _output(value: object) -> Output:
+def plain_output(value: object) -> Output:
+    """Return a string as it is, and anything else as a refusal."""
     # numpy's strings are strings; plain ones compare and print alike everywhere.
     return str(value) if isinstance(value, str) else Refusal(f"a value of type {_type(value)}")
 
@@ -249,7 +250,7 @@ class _Nowhere(io.TextIOBase):
         return len(text)
 
 
-def _printing_aside() -> contextlib.redirect_stdout[_Nowhere]:
+def without_printing() -> contextlib.redirect_stdout[_Nowhere]:
     """Discard printed text: a foreign function may print on every call."""
     return contextlib.redirect_stdout(_Nowhere())
 
@@ -343,7 +344,9 @@ class Probe:
         return bool(hypergeom.sf(first - 1, 2 * CALLS, first + second, CALLS) <= self.error)
 
 
-def unknown_texts(lexicon: Lexicon, rng: np.random.Generator) -> dict[str, tuple[str, str | None]]:
+def unknown_texts(
+    lexicon: Container[str], rng: np.random.Generator
+) -> dict[str, tuple[str, str | None]]:
     """Make up strings that the lexicon lacks, by kind; in the form of `known_texts`."""
 
     def word() -> str:

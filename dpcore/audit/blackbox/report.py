@@ -1,10 +1,11 @@
-"""Report of the audit of a function, as data, as sentences and as a notebook card."""
+"""Reports of the audits of a function: as data, as sentences and as notebook cards."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.blackbox.function import Form, Probe, Repeats
@@ -248,3 +249,168 @@ class FunctionReport:
 def finite(value: float) -> float | None:
     """Return the number, or None for infinity, which JSON lacks."""
     return value if math.isfinite(value) else None
+
+
+# The report of an audit by replayed noise.
+
+
+class Grade(StrEnum):
+    """Strength of a finding."""
+
+    PROVED = "leak proved"
+    """Two texts are told apart for certain, by one of their outputs: no ε without δ is true."""
+    LOOK = "depends on the text: look at it"
+    """Correct mechanisms may have it: whether it leaks follows from the mechanism, not from runs."""
+
+
+class Kind(StrEnum):
+    """Subject of a finding, those first that weigh most."""
+
+    DETERMINISTIC = "deterministic"
+    RETURNED = "text returned as it is"
+    KEPT = "word without noise"
+    VOCABULARY = "private vocabulary"
+    COPIED = "word copied from the text"
+    LENGTH = "length of the output"
+    SCALE = "scale of the noise"
+    CANDIDATES = "candidates"
+    DRAWS = "number or order of draws"
+    SIZE = "size of a draw"
+    BOUNDS = "bounds of a draw"
+    SHARED = "draws shared by words"
+    ELSEWHERE = "words elsewhere"
+    REFUSED = "refused text"
+    SEED = "fixed default seed"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that depends on the text, with two texts that show it.
+
+    Attributes:
+        kind: the subject.
+        grade: what it is evidence of.
+        sentence: the finding in words.
+        text: one of the two texts.
+        other: its neighbour, with another word in one place.
+        place: of that word, from 0.
+        where: file and line of the draw; empty if it is about outputs.
+        runs: of the text that the finding rests on; 0 for the runs of the comparison alone.
+        delta: lower bound on δ between the two texts, wrong with a probability of at most 10⁻⁶;
+            None where none follows.
+        pairs: number of pairs of texts that show it.
+    """
+
+    kind: Kind
+    grade: Grade
+    sentence: str
+    text: str
+    other: str
+    place: int
+    where: str = ""
+    runs: int = 0
+    delta: float | None = None
+    pairs: int = 1
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Key to sort by: proofs first, then by subject."""
+        return self.grade is not Grade.PROVED, list(Kind).index(self.kind)
+
+    def of_pairs(self, pairs: int) -> Finding:
+        """Return it with the number of pairs that show it."""
+        return dataclasses.replace(self, pairs=pairs)
+
+    def __str__(self) -> str:
+        """Return the grade, the subject and the sentence."""
+        told = f" (δ ≥ {at_least(self.delta, 3)} without ε)" if self.delta else ""
+        many = f" [{self.pairs:,} pairs]" if self.pairs > 1 else ""
+        return f"{self.grade}: {self.kind}: {self.sentence}{told}{many}"
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """Findings of an audit by replayed noise.
+
+    Attributes:
+        name: of the function.
+        form: of its input: "text", "word" or "words".
+        outcome: REFUTED if a leak is proved; else NOT_REFUTED: runs prove no guarantee.
+        label: the outcome, and how far the audit looked.
+        findings: those that are proved first.
+        texts: number of different texts.
+        pairs: pairs of them that differ in one word, each compared under the same noises.
+        runs: calls of the function.
+        refused: of the first runs, those that gave no text.
+        draws: number of draws seen, by kind.
+        noise: sentence that says whether the randomness was seen.
+        not_seen: sentences about what such an audit cannot see.
+        seed: of the noise and of the choice of words.
+        seconds: of all runs together.
+    """
+
+    name: str
+    form: str
+    outcome: Outcome
+    label: str
+    findings: tuple[Finding, ...]
+    texts: int
+    pairs: int
+    runs: int
+    refused: int
+    draws: dict[str, int]
+    noise: str
+    not_seen: tuple[str, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def proved(self) -> tuple[Finding, ...]:
+        """Findings that separate two texts."""
+        return tuple(f for f in self.findings if f.grade is Grade.PROVED)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Subjects of all findings."""
+        return frozenset(finding.kind for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del fields["name"], fields["label"]
+        return {
+            "callable": self.name,
+            **fields,
+            "outcome": str(self.outcome),
+            "verdict": self.label,
+            "findings": [
+                dataclasses.asdict(f) | {"kind": str(f.kind), "grade": str(f.grade)}
+                for f in self.findings
+            ],
+            "not_seen": list(self.not_seen),
+        }
+
+    def __repr__(self) -> str:
+        """Return one line with the verdict and the subjects of the findings."""
+        subjects = ", ".join(str(finding.kind) for finding in self.findings) or "no finding"
+        return f"ReplayReport({self.name}: {self.label}; {subjects})"
+
+    def __str__(self) -> str:
+        """Return the verdict, each finding, the noise and its limits, one a line."""
+        return "\n".join((f"{self.name}: {self.label}", *self.lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All that follows the verdict."""
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in self.draws.items()) or "none"
+        return (
+            *(f"  {finding}" for finding in self.findings),
+            f"  draws seen: {counts}",
+            f"  {self.noise}",
+            *(f"  not seen: {sentence}" for sentence in self.not_seen),
+            f"  {self.pairs:,} pairs of texts, {self.runs:,} runs, {self.seconds:.3g} s",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the verdict as a card: findings, noise, limits."""
+        return card(f"Replay of {self.name}: {self.label}", *(line.strip() for line in self.lines))

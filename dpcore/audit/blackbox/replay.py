@@ -1,0 +1,923 @@
+"""Audit of a rewriter by replayed noise: what depends on the text although it must not.
+
+The rewriter runs on texts that differ in one word, each time with the same noise, while every call
+of a generator is noted (`recording`). Two runs of a pair show which draws, bounds and words follow
+from the text. That is evidence of two kinds. Some of it separates two texts for certain: a word to
+which no number is drawn and that comes out as it is, whatever the noise. The rest is a dependence
+that a correct mechanism may have, and is reported as one to look at. The weights of an exponential
+mechanism and the centre of added noise do depend on the word, and are no finding.
+
+Instrumented runs on neighbours with the same randomness are the idea of Cebere, Erb, Desfontaines,
+Bellet and Fitzsimons (2026, arXiv:2602.17454), for queries on tables with a declared sensitivity.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dpcore.audit.blackbox.function import (
+    Function,
+    Output,
+    Refusal,
+    importable_name,
+    named_function,
+    plain_output,
+    unknown_texts,
+    without_printing,
+)
+from dpcore.audit.blackbox.recording import (
+    Draw,
+    Tape,
+    Value,
+    given_generator,
+    kept_places,
+    recording,
+)
+from dpcore.audit.blackbox.report import Finding, Grade, Kind, ReplayReport
+from dpcore.audit.montecarlo import DEFAULT_ERROR, clopper_pearson
+from dpcore.audit.verdict import Outcome
+from dpcore.errors import EpsilonError, ParameterError
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.progress import Progress, silent
+from dpcore.noise.streams import check_seed, generator
+
+NOISES = 4
+"""Noises under which every text is run, the same for all texts."""
+CONFIRMING, FAR = 28, 48
+"""Further runs of a text that looks separated: with new noise, and with noise far in its tails."""
+FORMS = ("text", "word", "words")
+_GENERATORS = ("rng", "generator", "random_state", "seed")
+_CONFIRMED = 6  # pairs at most that are run again for one kind of finding
+_LENGTH = 6  # words of a made-up text
+_PLACES = 2  # of each text that are changed
+_ALIKE = 0.5  # of difflib's ratio: a string made up letter by letter from another one
+_TEXTS = (
+    # Common words; the second text has no noun, name or verb of content.
+    ("our doctor treated a patient in london", (1, 4), ("nurse", "winter", "because")),
+    ("it was not for us but with them", (3, 6), ("river", "under", "expensive")),
+)
+
+# What a draw's arguments are for, by their names.
+_NOISE = {
+    "normal", "laplace", "gumbel", "logistic", "exponential", "gamma", "lognormal", "rayleigh",
+    "weibull", "multivariate_normal", "gauss", "normalvariate", "expovariate", "gammavariate",
+    "standard_gamma", "standard_t", "chisquare", "pareto", "vonmises", "wald",
+}  # fmt: skip
+_CENTRES = {"loc", "mu", "mean"}
+_WEIGHTS = {"p", "weights", "cum_weights", "pvals"}
+_SIZES = {"size", "k", "nbytes", "length", "args", "counts"}
+_SETS = {"a", "population", "seq", "x"}
+_CHOOSING = {"choice", "choices", "sample", "shuffle", "permutation", "permuted"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """One input: its words, and the place at which it differs from its neighbours.
+
+    Attributes:
+        words: separated by spaces.
+        place: of the word that differs, from 0.
+        made_up: True if that word is in no vocabulary.
+    """
+
+    words: tuple[str, ...]
+    place: int
+    made_up: bool = False
+
+    @property
+    def word(self) -> str:
+        """The word that differs."""
+        return self.words[self.place]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The text without it."""
+        return self.words[: self.place] + self.words[self.place + 1 :]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call: the output, the draws, and the states with which generators began."""
+
+    output: Output
+    draws: tuple[Draw, ...]
+    starts: frozenset[bytes]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Words of the output; none if it is a refusal."""
+        return () if isinstance(self.output, Refusal) else tuple(self.output.split())
+
+    @property
+    def numbers(self) -> int:
+        """How many random numbers were drawn."""
+        return sum(draw.numbers for draw in self.draws)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of its draws, in order."""
+        return tuple(draw.kind for draw in self.draws)
+
+
+def replay_function(
+    function: Function | str,
+    epsilon: float | None = None,
+    *,
+    lexicon: Lexicon | None = None,
+    texts: Sequence[str] | None = None,
+    form: str = "text",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> ReplayReport:
+    """Audit a rewriter by replayed noise.
+
+    Args:
+        function: text → text, or its name `package.module:function`. An argument `epsilon` or
+            `eps`, or a second one without a default, is given ε; `rng`, `generator`,
+            `random_state` and `seed` are given generators that are recorded.
+        epsilon: for the function, if it takes one; nothing else depends on it.
+        lexicon: source of the words; None: common English words.
+        texts: to rewrite, of at least one word; None: two made-up ones.
+        form: "text", "word" (one word in, one out) or "words" (a list of words).
+        seed: of the noise and of the choice of words.
+        progress: called with (stage, done, total).
+
+    Raises:
+        EpsilonError: ε is not a finite number > 0.
+        ParameterError: no such function, or one that takes none of the texts; or another replay is
+            under way.
+    """
+    if epsilon is not None and not 0 < epsilon < float("inf"):
+        raise EpsilonError(f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}")
+    if form not in FORMS:
+        raise ParameterError(f"a form is one of {', '.join(FORMS)}, got {str(form)[:40]!r}")
+    check_seed(seed)
+    tested = _Tested(function, epsilon, form)
+    scenes = _scenes(lexicon, texts, form, seed)
+    return _Replay(tested, scenes, lexicon, seed, progress).report()
+
+
+class _Tested:
+    """A function that is called with noise of a tape."""
+
+    def __init__(self, function: Function | str, epsilon: float | None, form: str) -> None:
+        name = function if isinstance(function, str) else importable_name(function)
+        self.function: Any = named_function(function) if isinstance(function, str) else function
+        label = getattr(self.function, "__qualname__", type(self.function).__name__)
+        self.name, self.form = name or str(label), form
+        self.fixed_default = ""
+        self._given, self._by_name, self._second = self._arguments(epsilon)
+        self._kept = kept_places(self.function)
+        self.runs, self.native = 0, False
+
+    def _arguments(self, epsilon: float | None) -> tuple[dict[str, str], dict[str, Any], list[Any]]:
+        """Return generators to give by name, other arguments by name, and those by place."""
+        try:
+            parameters = list(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):  # some built-in functions have no signature
+            return {}, {}, []
+        kinds = inspect.Parameter
+        named = [
+            p for p in parameters if p.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}
+        ]
+        given = {p.name: str(p.annotation) for p in named[0:] if p.name in _GENERATORS}
+        for parameter in named:
+            fixed = isinstance(parameter.default, int) and not isinstance(parameter.default, bool)
+            if parameter.name in given and fixed:
+                self.fixed_default = f"{parameter.name} = {parameter.default}"
+        by_name = {}
+        for parameter in named:
+            if parameter.name in {"epsilon", "eps"} and epsilon is not None:
+                by_name[parameter.name] = epsilon
+        needed = [
+            p.name
+            for p in parameters
+            if p.default is kinds.empty
+            and p.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
+            and p.name not in {*given, *by_name}
+        ]
+        second = [epsilon] if len(needed) == 2 and epsilon is not None and not by_name else []
+        if len(needed) > 1 + len(second) or not parameters:
+            listed = ", ".join(needed) or "nothing"
+            raise ParameterError(
+                f"{self.name} must take a text, or a text and ε (then name the ε); what it needs "
+                f"is: {listed[:100]}"
+            )
+        return given, by_name, second
+
+    def run(self, words: Sequence[str], tape: Tape) -> Run:
+        """Call the function once."""
+        self.runs += 1
+        before = _native_state()
+        with recording(tape, self._kept), without_printing(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numbers from far tails overflow
+            given = {name: given_generator(name, kind) for name, kind in self._given.items()}
+            tape.draws.clear()
+            asked = list(words) if self.form == "words" else " ".join(words)
+            try:
+                result = self.function(asked, *self._second, **given, **self._by_name)
+                output = self._output(result)
+            except (Exception, SystemExit) as error:  # a foreign function may raise anything
+                output = Refusal(f"{type(error).__name__}: {' '.join(str(error).split())[:100]}")
+        self.native |= before != _native_state()
+        return Run(output, tuple(tape.draws), frozenset(tape.starts))
+
+    def _output(self, result: Any) -> Output:
+        if self.form == "words" and isinstance(result, Iterable) and not isinstance(result, str):
+            parts = [plain_output(part) for part in result]
+            wrong = [part for part in parts if isinstance(part, Refusal)]
+            return wrong[0] if wrong else " ".join(map(str, parts))
+        return plain_output(result)
+
+
+def _native_state() -> bytes:
+    """Return the state of torch's generator, if it is loaded: it cannot be played again here."""
+    torch = sys.modules.get("torch")
+    try:
+        return b"" if torch is None else bytes(torch.get_rng_state().numpy().tobytes())
+    except Exception:  # half imported, or another release
+        return b""
+
+
+# Texts: of each, some neighbours that differ in one word.
+
+
+def _scenes(
+    lexicon: Lexicon | None, texts: Sequence[str] | None, form: str, seed: int
+) -> list[list[Text]]:
+    """Return groups of neighbours; any two of a group differ in one word, at one place."""
+    rng = generator(seed, "audit", "replay")
+    given: list[tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]] = []
+    if texts is not None:
+        if isinstance(texts, str) or not all(isinstance(t, str) and t.split() for t in texts):
+            raise ParameterError("texts is a list of texts, each of one word at least")
+        pool = _pool(lexicon, [word for text in texts for word in text.split()])
+        for text in texts:
+            words = tuple(text.split())
+            places = rng.permutation(len(words))[:_PLACES]
+            given.append((words, tuple(sorted(map(int, places))), _drawn(pool, words, rng)))
+    elif lexicon is not None:
+        for _ in _TEXTS:
+            words = tuple(
+                lexicon.words[i] for i in rng.permutation(len(lexicon))[:_LENGTH].tolist()
+            )
+            places = (1, 4)[: max(1, len(words) // 3)] if len(words) > 1 else (0,)
+            given.append((words, places, _drawn(list(lexicon.words), words, rng)))
+    else:
+        given = [(tuple(text.split()), places, others) for text, places, others in _TEXTS]
+    if form == "word":
+        every = dict.fromkeys(word for words, _, others in given for word in (*words, *others))
+        given = [((next(iter(every)),), (0,), tuple(every)[1:])]
+    known = frozenset(lexicon.words) if lexicon is not None else frozenset[str]()
+    scenes = []
+    for words, places, others in given:
+        for place in places:
+            first, second = (unknown_texts(known, rng) for _ in range(2))
+            strange = (
+                first["a made-up word"][0], second["a made-up word"][0], first["a number"][0]
+            )  # fmt: skip
+            scenes.append(
+                [
+                    Text((*words[:place], word, *words[place + 1 :]), place, word in strange)
+                    for word in dict.fromkeys((words[place], *others, *strange))
+                    if word == words[place] or word not in words
+                ]
+            )
+    return scenes
+
+
+def _pool(lexicon: Lexicon | None, words: Sequence[str]) -> list[str]:
+    common = [word for text, _, others in _TEXTS for word in (*text.split(), *others)]
+    return list(dict.fromkeys(words + common)) if lexicon is None else list(lexicon.words)
+
+
+def _drawn(pool: Sequence[str], words: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
+    """Draw three words that a text does not have."""
+    order = (pool[i] for i in rng.permutation(len(pool)))
+    others = [word for word in order if word not in words and " " not in word]
+    return tuple(others[:3])
+
+
+# The audit.
+
+
+@dataclass
+class _Seen:
+    """All runs of one text.
+
+    Attributes:
+        runs: under the noises that all texts share.
+        more: under noise of its own.
+        far: under noise far in its tails.
+        without: numbers that are drawn for the text without its word; None if not yet known.
+    """
+
+    runs: list[Run]
+    more: list[Run] = field(default_factory=list)
+    far: list[Run] = field(default_factory=list)
+    without: int | None = None
+
+    @property
+    def every(self) -> list[Run]:
+        """All of them; in the tails a refusal is an overflow, and says nothing."""
+        return [*self.runs, *self.more, *(r for r in self.far if not isinstance(r.output, Refusal))]
+
+    @property
+    def constant(self) -> bool:
+        """True if all of them gave the same output."""
+        return len({str(run.output) for run in self.every}) == 1
+
+    def at(self, place: int) -> set[str]:
+        """Return the words that came out at a place."""
+        return {run.tokens[place] for run in self.every if place < len(run.tokens)}
+
+    @property
+    def lengths(self) -> set[int]:
+        """Numbers of words that came out."""
+        return {len(run.tokens) for run in self.every}
+
+
+class _Replay:
+    """One audit, from its first call to its report."""
+
+    def __init__(
+        self,
+        tested: _Tested,
+        scenes: list[list[Text]],
+        lexicon: Lexicon | None,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self.tested, self.scenes, self.lexicon = tested, scenes, lexicon
+        self.seed, self.progress = seed, progress
+        self.seen: dict[tuple[str, ...], _Seen] = {}
+        self.watched = frozenset(t.word for scene in scenes for t in scene if t.made_up)
+        self.found: dict[Kind, list[Finding]] = {}
+        self.tries: Counter[Kind] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.controlled = True
+        self.refused = 0
+
+    # -- the calls
+
+    def _run(self, text: Text, noise: int, *, far: bool = False) -> Run:
+        fixed = self._fixed(text) if far else frozenset[bytes]()
+        tape = Tape(self.seed, noise, far=far, watched=self.watched, fixed=fixed)
+        run = self.tested.run(text.words, tape)
+        self.kinds.update(run.kinds)
+        return run
+
+    def _fixed(self, text: Text) -> frozenset[bytes]:
+        """Return the starts of generators whose seed does not depend on the noise."""
+        first, second = self.seen[text.words].runs[:2]
+        return first.starts & second.starts
+
+    def _look(self) -> None:
+        """Run every text under every noise, and some of them twice."""
+        texts = list(dict.fromkeys(text for scene in self.scenes for text in scene))
+        for done, text in enumerate(texts):
+            if text.words not in self.seen:
+                runs = [self._run(text, noise) for noise in range(NOISES)]
+                self.seen[text.words] = _Seen(runs)
+                # The same noise again: where the output is another one, not all noise was seen.
+                again = self._run(text, 0)
+                self.controlled &= again.output == runs[0].output and again.kinds == runs[0].kinds
+            self.progress("replaying", done + 1, len(texts))
+        self.controlled &= not self.tested.native
+        outputs = [run.output for seen in self.seen.values() for run in seen.runs]
+        self.refused = sum(isinstance(output, Refusal) for output in outputs)
+        if self.refused == len(outputs):
+            reason = next(str(output) for output in outputs)
+            raise ParameterError(
+                f"{self.tested.name} gave no text for any of the texts that were tried, but "
+                f"{reason}: a function of a text that returns a text is needed, or another form"
+            )
+
+    def _confirm(self, *texts: Text) -> None:
+        """Run texts again, with new noise and with noise far in its tails."""
+        for text in texts:
+            seen = self.seen[text.words]
+            if not seen.more:
+                seen.more = [self._run(text, 1000 + i) for i in range(CONFIRMING)]
+                seen.far = [self._run(text, 2000 + i, far=True) for i in range(FAR)]
+            if seen.without is None and text.others:
+                # No generator is asked for a word whose absence leaves the numbers the same.
+                alone = Tape(self.seed, 0)
+                seen.without = self.tested.run(text.others, alone).numbers
+                self.controlled &= not self.tested.native
+            elif seen.without is None:
+                seen.without = 0
+
+    def _untouched(self, text: Text) -> bool:
+        """Return True if no number is drawn for the word of this text."""
+        seen = self.seen[text.words]
+        return self.controlled and all(run.numbers == seen.without for run in seen.runs)
+
+    def _try(self, kind: Kind) -> bool:
+        """Return True while pairs of this kind may still be run again."""
+        proved = any(f.grade is Grade.PROVED for f in self.found.get(kind, ()))
+        self.tries[kind] += 1
+        return not proved and self.tries[kind] <= _CONFIRMED
+
+    def _add(
+        self, kind: Kind, grade: Grade, sentence: str, text: Text, other: Text, **more: Any
+    ) -> None:
+        finding = Finding(
+            kind=kind,
+            grade=grade,
+            sentence=sentence,
+            text=" ".join(text.words),
+            other=" ".join(other.words),
+            place=text.place,
+            **more,
+        )
+        self.found.setdefault(kind, []).append(finding)
+
+    # -- the report
+
+    def report(self) -> ReplayReport:
+        """Run the audit."""
+        start = time.perf_counter()
+        self._look()
+        if not self._same_text_always():
+            for scene in self.scenes:
+                for text, other in combinations(scene, 2):
+                    self._outputs(text, other)
+                    self._outputs(other, text)
+                    self._traces(text, other)
+            self._shared()
+        if self.tested.fixed_default:
+            text = self.scenes[0][0]
+            self._add(
+                Kind.SEED,
+                Grade.LOOK,
+                f"the argument {self.tested.fixed_default} has a fixed default: each call without "
+                "it has the same noise, and the output is a function of the text",
+                text,
+                text,
+            )
+        findings = tuple(sorted(map(_summary, self.found.values()), key=lambda f: f.order))
+        proved = sum(f.grade is Grade.PROVED for f in findings)
+        pairs = sum(len(scene) * (len(scene) - 1) // 2 for scene in self.scenes)
+        extent = f"{pairs:,} pairs of texts, {self.tested.runs:,} runs"
+        looked = len(findings) - proved
+        label = f"{Outcome.NOT_REFUTED} ({looked} to look at; {extent})"
+        if proved:
+            label = f"{Outcome.REFUTED}: {proved} {'leak' if proved == 1 else 'leaks'} proved"
+        return ReplayReport(
+            name=self.tested.name,
+            form=self.tested.form,
+            outcome=Outcome.REFUTED if proved else Outcome.NOT_REFUTED,
+            label=label,
+            findings=findings,
+            texts=len(self.seen),
+            pairs=pairs,
+            runs=self.tested.runs,
+            refused=self.refused,
+            draws=dict(self.kinds.most_common()),
+            noise=self._noise(),
+            not_seen=self._not_seen(),
+            seed=self.seed,
+            seconds=time.perf_counter() - start,
+        )
+
+    def _noise(self) -> str:
+        """Say whether the noise was seen at all."""
+        runs = [run for seen in self.seen.values() for run in seen.every]
+        drawn = any(run.draws for run in runs)
+        changed = any(not seen.constant for seen in self.seen.values())
+        if not drawn and (changed or not self.controlled):
+            return "The randomness was not seen: no draw was recorded, and outputs change."
+        if not self.controlled:
+            return (
+                "Some randomness was not seen: the same noise gave another output or other draws."
+            )
+        if not drawn:
+            return "No draw was made, and no output ever changed."
+        if not changed:
+            return "Draws were made, and no output ever changed."
+        return "The same noise gave the same output: all randomness was seen in these runs."
+
+    def _not_seen(self) -> tuple[str, ...]:
+        sentences = [
+            "Other processes, and generators inside libraries that are not written in Python.",
+            "Generators, and names of their functions, that other packages than the function's own "
+            "keep from before.",
+            "Arithmetic after a draw, such as a scale that multiplies a number drawn before.",
+        ]
+        loaded = [name for name in ("torch", "tensorflow", "jax") if name in sys.modules]
+        if loaded:
+            drew = ", and drew" if self.tested.native else ""
+            sentences.append(f"The generators of {', '.join(loaded)}: loaded here{drew}.")
+        return tuple(sentences)
+
+    # -- findings about outputs
+
+    def _same_text_always(self) -> bool:
+        """Report a function whose outputs never change; return True if it is one."""
+        if not self.controlled or not all(seen.constant for seen in self.seen.values()):
+            return False
+        pairs = [
+            (a, b)
+            for scene in self.scenes
+            for a, b in combinations(scene, 2)
+            if self.seen[a.words].runs[0].output != self.seen[b.words].runs[0].output
+        ]
+        if not pairs:
+            return True  # one output for all texts: nothing depends on them
+        text, other = next(((a, b) for a, b in pairs if not (a.made_up or b.made_up)), pairs[0])
+        self._confirm(text, other)
+        both = [self.seen[text.words], self.seen[other.words]]
+        if not (self.controlled and all(seen.constant for seen in both)):
+            return False
+        # Numbers from a generator that the program or the text itself seeds are no noise.
+        noise = any(
+            draw.start not in self._fixed(t) or not draw.start
+            for t, seen in zip((text, other), both, strict=True)
+            for run in seen.runs
+            for draw in run.draws
+        )
+        count = len(both[0].every)
+        reason = "nothing is drawn" if not self.kinds else "its generators always start the same"
+        if noise:
+            self._add(
+                Kind.DETERMINISTIC,
+                Grade.LOOK,
+                f"the output never changed in {count} runs, though numbers are drawn: they have no "
+                "effect, or ε is so large that it does not show",
+                text,
+                other,
+                runs=count,
+            )
+            return False
+        self._add(
+            Kind.DETERMINISTIC,
+            Grade.PROVED,
+            f"the output is a function of the text: {reason}, and {count} runs of each text agree",
+            text,
+            other,
+            runs=count,
+            delta=1.0,
+        )
+        return True
+
+    def _outputs(self, text: Text, other: Text) -> None:
+        """Compare what comes out for a text with what comes out for its neighbour."""
+        seen, beside = self.seen[text.words], self.seen[other.words]
+        refusals = [isinstance(run.output, Refusal) for run in seen.runs]
+        if all(refusals) or any(isinstance(r.output, Refusal) for r in beside.runs):
+            if all(refusals) and not any(isinstance(r.output, Refusal) for r in beside.runs):
+                self._add(
+                    Kind.REFUSED,
+                    Grade.LOOK,
+                    f"“{text.word}” is refused where “{other.word}” is not "
+                    f"({seen.runs[0].output}): whoever sees the refusal knows",
+                    text,
+                    other,
+                )
+            return
+        self._copied(text, other)
+        kept = self._returned(text, other)
+        if not kept:
+            self._kept(text, other)
+        self._length(text, other)
+
+    def _returned(self, text: Text, other: Text) -> bool:
+        """Report a text that comes back as it is; return True if it does."""
+        seen, beside = self.seen[text.words], self.seen[other.words]
+        given = " ".join(text.words)
+        same = all(" ".join(run.tokens) == given for run in seen.runs)
+        if not same or all(" ".join(run.tokens) == given for run in beside.runs):
+            return same
+        if all(" ".join(run.tokens) == " ".join(other.words) for run in beside.runs):
+            return False  # both come back; a pair with a third text shows it
+        if not self._try(Kind.RETURNED):
+            return True
+        self._confirm(text, other)
+        drawn = any(run.draws for run in seen.runs)
+        away = [" ".join(run.tokens) != given for run in beside.more]
+        if seen.constant and not drawn and self.controlled and any(away):
+            delta = clopper_pearson(sum(away), len(away), DEFAULT_ERROR)[0]
+            self._add(
+                Kind.RETURNED,
+                Grade.PROVED,
+                f"a text with “{text.word}” is returned as it is, and nothing is drawn for it; with "
+                f"“{other.word}” in its place another text came out in {sum(away)} of {len(away)} "
+                "runs",
+                text,
+                other,
+                runs=len(seen.every),
+                delta=delta,
+            )
+        elif seen.constant:
+            self._add(
+                Kind.RETURNED,
+                Grade.LOOK,
+                f"a text with “{text.word}” came back as it is in all of {len(seen.every)} runs, "
+                "though numbers are drawn for it",
+                text,
+                other,
+                runs=len(seen.every),
+            )
+        return True
+
+    def _kept(self, text: Text, other: Text) -> None:
+        """Report a place whose word no noise changes."""
+        seen, beside, place = self.seen[text.words], self.seen[other.words], text.place
+        if seen.lengths != {len(text.words)} or len(seen.at(place)) != 1:
+            return
+        (word,) = seen.at(place)
+        if beside.lengths != {len(other.words)} or beside.at(place) == {word}:
+            return
+        # Between words that both stay, it is a third one that shows it.
+        if beside.at(place) == {other.word} or not self._try(Kind.KEPT):
+            return
+        self._confirm(text, other)
+        if seen.at(place) != {word} or seen.lengths != {len(text.words)}:
+            return
+        away = [place < len(r.tokens) and r.tokens[place] != word for r in beside.more]
+        share = f"with “{other.word}” another word came out in {sum(away)} of {len(away)} runs"
+        runs = len(seen.every)
+        known = self.lexicon is not None and not (text.made_up or other.made_up)
+        alone = self._untouched(text) and not self._untouched(other)
+        if alone and any(away) and (word == text.word or known):
+            delta = clopper_pearson(sum(away), len(away), DEFAULT_ERROR)[0]
+            self._add(
+                Kind.KEPT,
+                Grade.PROVED,
+                f"no number is drawn for “{text.word}”, and “{word}” comes out in its place "
+                f"whatever the noise ({runs} runs); {share}",
+                text,
+                other,
+                runs=runs,
+                delta=delta,
+            )
+        elif any(away):
+            why = (
+                "words outside the vocabulary are told from those in it"
+                if text.made_up and word != text.word
+                else "no noise reaches it, or it is too small for it to show"
+            )
+            self._add(
+                Kind.KEPT,
+                Grade.LOOK,
+                f"for “{text.word}” it is “{word}” that came out in all of {runs} runs, also with "
+                f"noise far in its tails; {share}: {why}",
+                text,
+                other,
+                runs=runs,
+            )
+
+    def _copied(self, text: Text, other: Text) -> None:
+        """Report a made-up word that comes out: only the text can have it."""
+        if not text.made_up:
+            return
+        seen, beside = self.seen[text.words], self.seen[other.words]
+        if not any(_has(run, text.word) for run in seen.runs):
+            held = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
+            if held is None:
+                return
+        if any(_has(run, text.word) for run in beside.runs):
+            return
+        held = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
+        kind = Kind.COPIED if held is None else Kind.VOCABULARY
+        if not self._try(kind):
+            return
+        self._confirm(text, other)
+        came = [_has(run, text.word) for run in seen.every]
+        if not any(came):
+            return
+        fresh = [_has(run, text.word) for run in seen.more]
+        delta = clopper_pearson(sum(fresh), len(fresh), DEFAULT_ERROR)[0]
+        # A string that is made up letter by letter comes out nearly right as well.
+        nearly = any(_nearly(token, text.word) for run in seen.every for token in run.tokens)
+        noisy = 0 < sum(fresh) < len(fresh)
+        sure = held is not None or self._untouched(text) or (noisy and not nearly)
+        how = "" if held is None else f"; it is among the candidates of {held.kind} ({held.where})"
+        self._add(
+            kind,
+            Grade.PROVED if sure and self.controlled else Grade.LOOK,
+            f"“{text.word}”, made up for this audit, comes out in {sum(fresh)} of {len(fresh)} "
+            f"runs of its text{how}: no other text can give it",
+            text,
+            other,
+            where="" if held is None else held.where,
+            runs=len(seen.every),
+            delta=delta,
+        )
+
+    def _length(self, text: Text, other: Text) -> None:
+        """Report an output whose length follows from the text."""
+        seen, beside = self.seen[text.words], self.seen[other.words]
+        pairs = list(zip(seen.runs, beside.runs, strict=True))
+        if not any(len(a.tokens) != len(b.tokens) for a, b in pairs):
+            return
+        fixed = len(seen.lengths) == len(beside.lengths) == 1
+        if fixed and seen.lengths != beside.lengths and self._try(Kind.LENGTH):
+            self._confirm(text, other)
+            if len(seen.lengths) == len(beside.lengths) == 1:
+                (first,), (second,) = seen.lengths, beside.lengths
+                runs = len(seen.every)
+                certain = self.controlled and all(map(_moving, (seen, beside)))
+                certain |= self._untouched(text) != self._untouched(other)
+                strange = text.made_up or other.made_up
+                self._add(
+                    Kind.LENGTH,
+                    Grade.PROVED if certain and not strange else Grade.LOOK,
+                    f"the text decides how many words come out: {first} with “{text.word}”, "
+                    f"{second} with “{other.word}”, in all of {runs} runs of each, also with noise "
+                    "far in its tails"
+                    + (": words outside the vocabulary are told from those in it" * strange),
+                    text,
+                    other,
+                    runs=runs,
+                    delta=1.0 - 2 * (1 - clopper_pearson(CONFIRMING, CONFIRMING, DEFAULT_ERROR)[0])
+                    if certain and not strange
+                    else None,
+                )
+                return
+        self._add(
+            Kind.LENGTH,
+            Grade.LOOK,
+            f"with the same noise the outputs for “{text.word}” and “{other.word}” have "
+            "different numbers of words",
+            text,
+            other,
+        )
+
+    # -- findings about draws
+
+    def _traces(self, text: Text, other: Text) -> None:
+        """Compare the draws of two texts under each noise, up to the first that differs in kind."""
+        pairs = zip(self.seen[text.words].runs, self.seen[other.words].runs, strict=True)
+        kinds: set[Kind] = set()
+        for run, beside in pairs:
+            if isinstance(run.output, Refusal) or isinstance(beside.output, Refusal):
+                continue
+            for kind, sentence, where in _differences(run, beside, text, other):
+                if kind not in kinds:
+                    kinds.add(kind)
+                    self._add(kind, Grade.LOOK, sentence, text, other, where=where)
+            aligned = run.kinds == beside.kinds and len(run.tokens) == len(beside.tokens)
+            same = {k.value for k in kinds} & {Kind.SIZE, Kind.CANDIDATES}
+            strange = text.made_up or other.made_up
+            if aligned and not same and not strange and len(run.tokens) == len(text.words):
+                places = [
+                    i
+                    for i, (a, b) in enumerate(zip(run.tokens, beside.tokens, strict=True))
+                    if a != b and i != text.place
+                ]
+                if places and Kind.ELSEWHERE not in kinds:
+                    kinds.add(Kind.ELSEWHERE)
+                    self._add(
+                        Kind.ELSEWHERE,
+                        Grade.LOOK,
+                        f"with the same noise “{text.word}” and “{other.word}” change the word that "
+                        f"comes out for “{text.words[places[0]]}”: no guarantee of single words "
+                        "adds up for this text",
+                        text,
+                        other,
+                    )
+
+    def _shared(self) -> None:
+        """Report draws whose weights or centres depend on words of two places."""
+        changed: dict[tuple[str, ...], dict[int, set[tuple[int, int]]]] = {}
+        example: dict[tuple[str, ...], tuple[Text, Text]] = {}
+        for scene in self.scenes:
+            base = scene[0]
+            run = self.seen[base.words].runs[0]
+            for other in scene[1:]:
+                beside = self.seen[other.words].runs[0]
+                if other.made_up or run.kinds != beside.kinds:
+                    continue
+                drawn = _places(run, beside, len(base.words))
+                places = changed.setdefault(base.words, {})
+                places.setdefault(base.place, set()).update(drawn)
+                example.setdefault(base.words, (base, other))
+        for words, places in changed.items():
+            for first, second in combinations(places, 2):
+                both = places[first] & places[second]
+                if not both or len(self.seen[words].runs[0].draws) < 2:
+                    continue
+                draw = self.seen[words].runs[0].draws[min(both)[0]]
+                text, other = example[words]
+                self._add(
+                    Kind.SHARED,
+                    Grade.LOOK,
+                    f"“{words[first]}” and “{words[second]}” both change the arguments of one draw "
+                    f"({draw.kind}, {draw.where}): the noise at one word depends on another",
+                    text,
+                    other,
+                    where=draw.where,
+                )
+                break
+
+
+def _summary(findings: Sequence[Finding]) -> Finding:
+    """Return the clearest finding of a kind, with the number of pairs that show it."""
+    best = min(findings, key=lambda f: f.grade is not Grade.PROVED)
+    pairs = {(f.text, f.other) for f in findings}
+    return best.of_pairs(len(pairs))
+
+
+def _has(run: Run, word: str) -> bool:
+    return word in str(run.output) and not isinstance(run.output, Refusal)
+
+
+def _holds(draw: Draw, word: str) -> bool:
+    return any(word in value.held for value in draw.arguments.values())
+
+
+def _nearly(token: str, word: str) -> bool:
+    """Return True for a string that is like a word and is not the word."""
+    stripped = token.strip(".,;:!?")
+    if word in stripped or not stripped:
+        return False
+    return difflib.SequenceMatcher(None, stripped, word).ratio() > _ALIKE
+
+
+def _moving(seen: _Seen) -> bool:
+    """Return True if noise changes the word at every place, or nothing is drawn at all."""
+    if not any(run.draws for run in seen.runs):
+        return True
+    ordinary = [*seen.runs, *seen.more]
+    columns = zip(*(run.tokens for run in ordinary), strict=False)
+    return all(len(set(column)) > 1 for column in columns)
+
+
+_Difference = tuple[Kind, str, str]
+
+
+def _differences(run: Run, beside: Run, text: Text, other: Text) -> Iterator[_Difference]:
+    """Compare draws in order, until one is of another kind: what follows has other numbers."""
+    pair = f"“{text.word}” and “{other.word}”"
+    for first, second in zip(run.draws, beside.draws, strict=False):
+        if first.kind != second.kind:
+            yield (
+                Kind.DRAWS,
+                f"with the same noise {pair} lead to other draws: {first.kind} ({first.where}) and "
+                f"{second.kind} ({second.where})",
+                first.where,
+            )
+            return
+        for name, value in first.arguments.items():
+            against = second.arguments.get(name)
+            if against is None or value.digest == against.digest:
+                continue
+            kind = _about(first, name, value, against)
+            if kind is not None:
+                yield (
+                    kind,
+                    f"{pair} change {name} of {first.kind} ({first.where}): {value.text} and "
+                    f"{against.text}",
+                    first.where,
+                )
+    if len(run.draws) != len(beside.draws):
+        longer = max(run.draws, beside.draws, key=len)
+        extra = longer[min(len(run.draws), len(beside.draws))]
+        yield (
+            Kind.DRAWS,
+            f"with the same noise {pair} lead to {len(run.draws):,} and {len(beside.draws):,} "
+            f"draws; the first that one of them lacks is {extra.kind} ({extra.where})",
+            extra.where,
+        )
+
+
+def _about(draw: Draw, name: str, value: Value, against: Value) -> Kind | None:
+    """Return what a difference of an argument may show; None if mechanisms are made so."""
+    method = draw.method
+    if name in _CENTRES or name in _WEIGHTS:
+        # The centre of added noise, and the weights of a choice, are the mechanism.
+        return None if value.size == against.size else Kind.SIZE
+    if name in _SIZES:
+        return Kind.SIZE
+    if method in _CHOOSING and name in _SETS:
+        return Kind.CANDIDATES
+    return Kind.SCALE if method in _NOISE else Kind.BOUNDS
+
+
+def _places(run: Run, beside: Run, words: int) -> set[tuple[int, int]]:
+    """Return (draw, row) of weights, centres and scales that differ; row −1 for a whole draw."""
+    places = set()
+    for i, (first, second) in enumerate(zip(run.draws, beside.draws, strict=True)):
+        for name, value in first.arguments.items():
+            against = second.arguments.get(name)
+            if against is None or value.digest == against.digest:
+                continue
+            if len(value.rows) == len(against.rows) == words:
+                differing = zip(value.rows, against.rows, strict=True)
+                places |= {(i, row) for row, (a, b) in enumerate(differing) if a != b}
+            else:
+                places.add((i, -1))
+    return places
