@@ -17,7 +17,7 @@ class _CallableRoom(ModuleType):
     """Package that is also a callable of the public interface, as `dpcore.lexicon` is."""
 
     def __call__(
-        self, subject: Mechanism | Function | str, epsilon: float | None = None, **options: Any
+        self, subject: Mechanism | Function | str, epsilon: Any = None, **options: Any
     ) -> AuditReport | FunctionReport | ReplayReport:
         """Audit a mechanism or any function: `dpcore.audit.report.audit`."""
         # Not at the top: every module of this package would load all others.

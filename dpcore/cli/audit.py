@@ -12,9 +12,16 @@ from click import Choice, option
 from dpcore import __version__
 from dpcore.audit.blackbox.audit import ANY, DEFAULT_CALLS, Promise, audit_function
 from dpcore.audit.blackbox.function import Form, named_function
+from dpcore.audit.blackbox.replay import replay_function
 from dpcore.audit.blackbox.report import LEVEL, FunctionReport
-from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
-from dpcore.audit.report import AuditReport, AuditSettings, audit_report
+from dpcore.audit.blackbox.runs import FORMS
+from dpcore.audit.report import (
+    AuditReport,
+    AuditSettings,
+    any_inputs_report,
+    audit_report,
+    on_any_inputs,
+)
 from dpcore.audit.verdict import Verdict
 from dpcore.cli import fields, flags
 from dpcore.cli.construction import (
@@ -47,7 +54,7 @@ from dpcore.plots.style import probability_text
 
 # 128 + SIGINT, as shells report an interrupt: the answer is printed, but a script has to know.
 _INTERRUPTED = 130
-_FORMS = [str(form) for form in Form]
+_FORMS = list(dict.fromkeys([*map(str, Form), *FORMS]))
 
 function_options = flags.several(
     option("--metric", help=f"of the claim: {', '.join(Metric)}, or {ANY} between any two words"),
@@ -56,18 +63,27 @@ function_options = flags.several(
     flags.number("--samples", None, f"calls in all  [default: {DEFAULT_CALLS}]"),
     option(
         "--form",
-        type=Choice([str(form) for form in Form]),
-        help="what the function takes  [default: auto]",
+        type=Choice(_FORMS),
+        help="what the function takes  [default: auto; with --replay: text]",
+    ),
+    option(
+        "--replay",
+        is_flag=True,
+        default=None,
+        help="a function from text to text: record its random draws, and say which depend on the "
+        "text; --epsilon only if the function takes ε",
     ),
 )
 """Options that only a function has."""
-NAMES = ("metric", "delta", "samples", "form")
+NAMES = ("metric", "delta", "samples", "form", "replay")
 
 
 def function_answer(options: Options) -> Answer:
     """Audit the function that --callable names."""
     given = {name: getattr(options, name) for name in NAMES}
     given = {name: value for name, value in given.items() if value is not None}
+    if given.pop("replay", False):
+        return _replay_answer(options, given)
     # Errors in the options appear before a large lexicon is read.
     Promise.of(options.epsilon, given.get("metric", Metric.EUCLIDEAN), given.get("delta", 0.0))
     named_function(options.callable)
@@ -85,6 +101,29 @@ def function_answer(options: Options) -> Answer:
         notes=["stopped: what is said rests on the calls until then"] if report.stopped else (),
         code=_INTERRUPTED if report.stopped else 0,
     )
+
+
+def _replay_answer(options: Options, given: dict[str, Any]) -> Answer:
+    """Replay the noise of the function that --callable names."""
+    if beside := [f"--{name}" for name in given if name != "form"]:
+        raise ParameterError(
+            f"{', '.join(beside)} and --replay do not go together: a replay judges no claim"
+        )
+    epsilon = None
+    if options.epsilon is not None:
+        epsilon = Promise.of(options.epsilon, ANY, 0.0).epsilon
+    # Without a lexicon by name the words are common ones, as the function may have any vocabulary.
+    named = options.lexicon is not None or options.language is not None
+    report = replay_function(
+        options.callable,
+        epsilon,
+        lexicon=load_lexicon(options) if named else None,
+        seed=options.seed or 0,
+        progress=options.progress,
+        **given,
+    )
+    head = f"{report.name}: {report.label}"
+    return Answer(report.to_dict() | {"version": __version__}, [head, *report.lines])
 
 
 def refuse_function_options(options: Options) -> None:
@@ -131,7 +170,7 @@ _OF_OPTIMAL = ("optimal", "epsilon-two")  # claims that need its weights
         "--mechanism": {"help": "audit this mechanism: a name from `mechanisms`"},
         "--callable": {
             "metavar": "MODULE:FUNCTION",
-            "help": "audit any function from words to words, by its outputs alone",
+            "help": "audit any function of words, by its outputs or (--replay) by its draws",
         },
         "--claim": {"metavar": "KEY", "help": "audit one published claim"},
         "--all": {"is_flag": True, "help": "the table of all published claims"},
@@ -159,8 +198,8 @@ def audit_command(options: Options) -> Answer:
     if options.file is not None and not options.all:
         raise ParameterError("--file belongs to --all: it keeps the whole table of verdicts")
     if options.callable is not None:
-        if options.epsilon is None:
-            raise ParameterError("--callable needs --epsilon, the ε that is claimed")
+        if options.epsilon is None and not options.replay:
+            raise ParameterError("--callable needs --epsilon, the ε that is claimed, or --replay")
         # Refused and not ignored: an option without effect would let a person think that it had
         # one.
         if options.at or options.set or options.words or options.pairs != "all":

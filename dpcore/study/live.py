@@ -29,8 +29,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
 from dpcore.study.labelled_trial import Wanted, labelled_trial, read_material
-from dpcore.study.plan import Arm, Cell, Plan, Row, canonical
-from dpcore.study.privacy_rows import claimed_rows
+from dpcore.study.plan import Arm, Cell, Plan, Row, canonical, claimed_rows
 from dpcore.study.tables import WrongAnswers
 
 JOB = "dpcore.study.live:run_job"

@@ -25,8 +25,7 @@ from dpcore.measure.words import Selection
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import check_seed, generator
 from dpcore.optional import installed
-from dpcore.study.plan import Arm, Given, Plan, Row, Study, canonical
-from dpcore.study.privacy_rows import privacy_rows
+from dpcore.study.plan import Arm, Given, Plan, Row, Study, canonical, privacy_rows
 from dpcore.study.recorded import Entry, Recorded
 from dpcore.study.runner import Sources, collected, gather, run
 from dpcore.study.tables import UNDEFINED, tidy, words_table

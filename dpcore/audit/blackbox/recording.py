@@ -244,9 +244,10 @@ def _moved(method: str, given: Mapping[str, Any], result: Any, rng: np.random.Ge
         return result
     with np.errstate(all="ignore"):
         other = _other_numbers(method, given, numbers, rng)
-    if other is None:
-        return result
-    mixed = np.where(rng.random(numbers.shape) < 0.5, numbers, other).astype(numbers.dtype)
+        if other is None:
+            return result
+        other = np.asarray(other).astype(numbers.dtype)
+    mixed = np.where(rng.random(numbers.shape) < 0.5, numbers, other)
     if isinstance(result, np.ndarray):
         result[...] = mixed  # an array that the caller gave as `out` is the result
         return result
@@ -273,10 +274,10 @@ def _other_numbers(
         )
         return low + (high - low) * ends
     if method in _WHOLE:
-        low, high = _range(method, given)
-        if (np.asarray(high) - low > 2**53).any():
-            return None
-        return low + np.floor((high - low) * np.minimum(ends, 1 - 1e-15))
+        low, high = (np.asarray(end, dtype=np.float64) for end in _range(method, given))
+        # A float below the end: 2⁶⁴ itself is no number of 64 bits.
+        moved = np.minimum(np.floor(low + (high - low) * ends), np.nextafter(high, low))
+        return moved if np.isfinite(high).all() else None
     if method == "binomial" and 0 < np.min(given["p"]) <= np.max(given["p"]) < 1:
         return rng.integers(0, np.asarray(given["n"]) + 1, numbers.shape)
     return None

@@ -14,59 +14,31 @@ Bellet and Fitzsimons (2026, arXiv:2602.17454), for queries on tables with a dec
 from __future__ import annotations
 
 import difflib
-import inspect
 import sys
 import time
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from dpcore.audit.blackbox.function import (
-    Function,
-    Output,
-    Refusal,
-    importable_name,
-    named_function,
-    plain_output,
-    unknown_texts,
-    without_printing,
-)
-from dpcore.audit.blackbox.recording import (
-    Draw,
-    Tape,
-    Value,
-    given_generator,
-    kept_places,
-    recording,
-)
+from dpcore.arguments import describe
+from dpcore.audit.blackbox.function import Function, Refusal
+from dpcore.audit.blackbox.recording import Draw, Tape, Value
 from dpcore.audit.blackbox.report import Finding, Grade, Kind, ReplayReport
+from dpcore.audit.blackbox.runs import FORMS, Rewriter, Run, Seen, Text, neighbours
 from dpcore.audit.montecarlo import DEFAULT_ERROR, clopper_pearson
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
-from dpcore.noise.streams import check_seed, generator
+from dpcore.noise.streams import check_seed
 
 NOISES = 4
 """Noises under which every text is run, the same for all texts."""
 CONFIRMING, FAR = 28, 48
 """Further runs of a text that looks separated: with new noise, and with noise far in its tails."""
-FORMS = ("text", "word", "words")
-_GENERATORS = ("rng", "generator", "random_state", "seed")
-_CONFIRMED = 6  # pairs at most that are run again for one kind of finding
-_LENGTH = 6  # words of a made-up text
-_PLACES = 2  # of each text that are changed
 _ALIKE = 0.5  # of difflib's ratio: a string made up letter by letter from another one
-_TEXTS = (
-    # Common words; the second text has no noun, name or verb of content.
-    ("our doctor treated a patient in london", (1, 4), ("nurse", "winter", "because")),
-    ("it was not for us but with them", (3, 6), ("river", "under", "expensive")),
-)
+_CONFIRMED = 6  # pairs at most that are run again for one kind of finding
 
 # What a draw's arguments are for, by their names.
 _NOISE = {
@@ -79,55 +51,6 @@ _WEIGHTS = {"p", "weights", "cum_weights", "pvals"}
 _SIZES = {"size", "k", "nbytes", "length", "args", "counts"}
 _SETS = {"a", "population", "seq", "x"}
 _CHOOSING = {"choice", "choices", "sample", "shuffle", "permutation", "permuted"}
-
-
-@dataclass(frozen=True)
-class Text:
-    """One input: its words, and the place at which it differs from its neighbours.
-
-    Attributes:
-        words: separated by spaces.
-        place: of the word that differs, from 0.
-        made_up: True if that word is in no vocabulary.
-    """
-
-    words: tuple[str, ...]
-    place: int
-    made_up: bool = False
-
-    @property
-    def word(self) -> str:
-        """The word that differs."""
-        return self.words[self.place]
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The text without it."""
-        return self.words[: self.place] + self.words[self.place + 1 :]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One call: the output, the draws, and the states with which generators began."""
-
-    output: Output
-    draws: tuple[Draw, ...]
-    starts: frozenset[bytes]
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """Words of the output; none if it is a refusal."""
-        return () if isinstance(self.output, Refusal) else tuple(self.output.split())
-
-    @property
-    def numbers(self) -> int:
-        """How many random numbers were drawn."""
-        return sum(draw.numbers for draw in self.draws)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds of its draws, in order."""
-        return tuple(draw.kind for draw in self.draws)
 
 
 def replay_function(
@@ -158,194 +81,19 @@ def replay_function(
         ParameterError: no such function, or one that takes none of the texts; or another replay is
             under way.
     """
-    if epsilon is not None and not 0 < epsilon < float("inf"):
-        raise EpsilonError(f"epsilon must be a finite number > 0, got {str(epsilon)[:40]}")
+    if epsilon is not None:
+        number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+        if not (number and 0 < epsilon < float("inf")):
+            raise EpsilonError(f"epsilon must be a finite number > 0, got {describe(epsilon)}")
     if form not in FORMS:
-        raise ParameterError(f"a form is one of {', '.join(FORMS)}, got {str(form)[:40]!r}")
+        raise ParameterError(f"a form is one of {', '.join(FORMS)}, got {describe(form)}")
     check_seed(seed)
-    tested = _Tested(function, epsilon, form)
-    scenes = _scenes(lexicon, texts, form, seed)
+    tested = Rewriter(function, epsilon, form)
+    scenes = neighbours(lexicon, texts, form, seed)
     return _Replay(tested, scenes, lexicon, seed, progress).report()
 
 
-class _Tested:
-    """A function that is called with noise of a tape."""
-
-    def __init__(self, function: Function | str, epsilon: float | None, form: str) -> None:
-        name = function if isinstance(function, str) else importable_name(function)
-        self.function: Any = named_function(function) if isinstance(function, str) else function
-        label = getattr(self.function, "__qualname__", type(self.function).__name__)
-        self.name, self.form = name or str(label), form
-        self.fixed_default = ""
-        self._given, self._by_name, self._second = self._arguments(epsilon)
-        self._kept = kept_places(self.function)
-        self.runs, self.native = 0, False
-
-    def _arguments(self, epsilon: float | None) -> tuple[dict[str, str], dict[str, Any], list[Any]]:
-        """Return generators to give by name, other arguments by name, and those by place."""
-        try:
-            parameters = list(inspect.signature(self.function).parameters.values())
-        except (TypeError, ValueError):  # some built-in functions have no signature
-            return {}, {}, []
-        kinds = inspect.Parameter
-        named = [
-            p for p in parameters if p.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}
-        ]
-        given = {p.name: str(p.annotation) for p in named[0:] if p.name in _GENERATORS}
-        for parameter in named:
-            fixed = isinstance(parameter.default, int) and not isinstance(parameter.default, bool)
-            if parameter.name in given and fixed:
-                self.fixed_default = f"{parameter.name} = {parameter.default}"
-        by_name = {}
-        for parameter in named:
-            if parameter.name in {"epsilon", "eps"} and epsilon is not None:
-                by_name[parameter.name] = epsilon
-        needed = [
-            p.name
-            for p in parameters
-            if p.default is kinds.empty
-            and p.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
-            and p.name not in {*given, *by_name}
-        ]
-        second = [epsilon] if len(needed) == 2 and epsilon is not None and not by_name else []
-        if len(needed) > 1 + len(second) or not parameters:
-            listed = ", ".join(needed) or "nothing"
-            raise ParameterError(
-                f"{self.name} must take a text, or a text and ε (then name the ε); what it needs "
-                f"is: {listed[:100]}"
-            )
-        return given, by_name, second
-
-    def run(self, words: Sequence[str], tape: Tape) -> Run:
-        """Call the function once."""
-        self.runs += 1
-        before = _native_state()
-        with recording(tape, self._kept), without_printing(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numbers from far tails overflow
-            given = {name: given_generator(name, kind) for name, kind in self._given.items()}
-            tape.draws.clear()
-            asked = list(words) if self.form == "words" else " ".join(words)
-            try:
-                result = self.function(asked, *self._second, **given, **self._by_name)
-                output = self._output(result)
-            except (Exception, SystemExit) as error:  # a foreign function may raise anything
-                output = Refusal(f"{type(error).__name__}: {' '.join(str(error).split())[:100]}")
-        self.native |= before != _native_state()
-        return Run(output, tuple(tape.draws), frozenset(tape.starts))
-
-    def _output(self, result: Any) -> Output:
-        if self.form == "words" and isinstance(result, Iterable) and not isinstance(result, str):
-            parts = [plain_output(part) for part in result]
-            wrong = [part for part in parts if isinstance(part, Refusal)]
-            return wrong[0] if wrong else " ".join(map(str, parts))
-        return plain_output(result)
-
-
-def _native_state() -> bytes:
-    """Return the state of torch's generator, if it is loaded: it cannot be played again here."""
-    torch = sys.modules.get("torch")
-    try:
-        return b"" if torch is None else bytes(torch.get_rng_state().numpy().tobytes())
-    except Exception:  # half imported, or another release
-        return b""
-
-
-# Texts: of each, some neighbours that differ in one word.
-
-
-def _scenes(
-    lexicon: Lexicon | None, texts: Sequence[str] | None, form: str, seed: int
-) -> list[list[Text]]:
-    """Return groups of neighbours; any two of a group differ in one word, at one place."""
-    rng = generator(seed, "audit", "replay")
-    given: list[tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]] = []
-    if texts is not None:
-        if isinstance(texts, str) or not all(isinstance(t, str) and t.split() for t in texts):
-            raise ParameterError("texts is a list of texts, each of one word at least")
-        pool = _pool(lexicon, [word for text in texts for word in text.split()])
-        for text in texts:
-            words = tuple(text.split())
-            places = rng.permutation(len(words))[:_PLACES]
-            given.append((words, tuple(sorted(map(int, places))), _drawn(pool, words, rng)))
-    elif lexicon is not None:
-        for _ in _TEXTS:
-            words = tuple(
-                lexicon.words[i] for i in rng.permutation(len(lexicon))[:_LENGTH].tolist()
-            )
-            places = (1, 4)[: max(1, len(words) // 3)] if len(words) > 1 else (0,)
-            given.append((words, places, _drawn(list(lexicon.words), words, rng)))
-    else:
-        given = [(tuple(text.split()), places, others) for text, places, others in _TEXTS]
-    if form == "word":
-        every = dict.fromkeys(word for words, _, others in given for word in (*words, *others))
-        given = [((next(iter(every)),), (0,), tuple(every)[1:])]
-    known = frozenset(lexicon.words) if lexicon is not None else frozenset[str]()
-    scenes = []
-    for words, places, others in given:
-        for place in places:
-            first, second = (unknown_texts(known, rng) for _ in range(2))
-            strange = (
-                first["a made-up word"][0], second["a made-up word"][0], first["a number"][0]
-            )  # fmt: skip
-            scenes.append(
-                [
-                    Text((*words[:place], word, *words[place + 1 :]), place, word in strange)
-                    for word in dict.fromkeys((words[place], *others, *strange))
-                    if word == words[place] or word not in words
-                ]
-            )
-    return scenes
-
-
-def _pool(lexicon: Lexicon | None, words: Sequence[str]) -> list[str]:
-    common = [word for text, _, others in _TEXTS for word in (*text.split(), *others)]
-    return list(dict.fromkeys(words + common)) if lexicon is None else list(lexicon.words)
-
-
-def _drawn(pool: Sequence[str], words: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw three words that a text does not have."""
-    order = (pool[i] for i in rng.permutation(len(pool)))
-    others = [word for word in order if word not in words and " " not in word]
-    return tuple(others[:3])
-
-
 # The audit.
-
-
-@dataclass
-class _Seen:
-    """All runs of one text.
-
-    Attributes:
-        runs: under the noises that all texts share.
-        more: under noise of its own.
-        far: under noise far in its tails.
-        without: numbers that are drawn for the text without its word; None if not yet known.
-    """
-
-    runs: list[Run]
-    more: list[Run] = field(default_factory=list)
-    far: list[Run] = field(default_factory=list)
-    without: int | None = None
-
-    @property
-    def every(self) -> list[Run]:
-        """All of them; in the tails a refusal is an overflow, and says nothing."""
-        return [*self.runs, *self.more, *(r for r in self.far if not isinstance(r.output, Refusal))]
-
-    @property
-    def constant(self) -> bool:
-        """True if all of them gave the same output."""
-        return len({str(run.output) for run in self.every}) == 1
-
-    def at(self, place: int) -> set[str]:
-        """Return the words that came out at a place."""
-        return {run.tokens[place] for run in self.every if place < len(run.tokens)}
-
-    @property
-    def lengths(self) -> set[int]:
-        """Numbers of words that came out."""
-        return {len(run.tokens) for run in self.every}
 
 
 class _Replay:
@@ -353,7 +101,7 @@ class _Replay:
 
     def __init__(
         self,
-        tested: _Tested,
+        tested: Rewriter,
         scenes: list[list[Text]],
         lexicon: Lexicon | None,
         seed: int,
@@ -361,7 +109,7 @@ class _Replay:
     ) -> None:
         self.tested, self.scenes, self.lexicon = tested, scenes, lexicon
         self.seed, self.progress = seed, progress
-        self.seen: dict[tuple[str, ...], _Seen] = {}
+        self.seen: dict[tuple[str, ...], Seen] = {}
         self.watched = frozenset(t.word for scene in scenes for t in scene if t.made_up)
         self.found: dict[Kind, list[Finding]] = {}
         self.tries: Counter[Kind] = Counter()
@@ -386,10 +134,12 @@ class _Replay:
     def _look(self) -> None:
         """Run every text under every noise, and some of them twice."""
         texts = list(dict.fromkeys(text for scene in self.scenes for text in scene))
+        # The first call fills caches, which may want numbers of their own.
+        self.tested.run(texts[0].words, Tape(self.seed, NOISES))
         for done, text in enumerate(texts):
             if text.words not in self.seen:
                 runs = [self._run(text, noise) for noise in range(NOISES)]
-                self.seen[text.words] = _Seen(runs)
+                self.seen[text.words] = Seen(runs)
                 # The same noise again: where the output is another one, not all noise was seen.
                 again = self._run(text, 0)
                 self.controlled &= again.output == runs[0].output and again.kinds == runs[0].kinds
@@ -472,6 +222,8 @@ class _Replay:
         pairs = sum(len(scene) * (len(scene) - 1) // 2 for scene in self.scenes)
         extent = f"{pairs:,} pairs of texts, {self.tested.runs:,} runs"
         looked = len(findings) - proved
+        if not self.controlled:
+            extent = f"not all randomness was seen; {extent}"
         label = f"{Outcome.NOT_REFUTED} ({looked} to look at; {extent})"
         if proved:
             label = f"{Outcome.REFUTED}: {proved} {'leak' if proved == 1 else 'leaks'} proved"
@@ -486,6 +238,7 @@ class _Replay:
             runs=self.tested.runs,
             refused=self.refused,
             draws=dict(self.kinds.most_common()),
+            all_seen=self.controlled,
             noise=self._noise(),
             not_seen=self._not_seen(),
             seed=self.seed,
@@ -598,7 +351,7 @@ class _Replay:
         seen, beside = self.seen[text.words], self.seen[other.words]
         given = " ".join(text.words)
         same = all(" ".join(run.tokens) == given for run in seen.runs)
-        if not same or all(" ".join(run.tokens) == given for run in beside.runs):
+        if not same or _out_and_in(text, other):
             return same
         if all(" ".join(run.tokens) == " ".join(other.words) for run in beside.runs):
             return False  # both come back; a pair with a third text shows it
@@ -612,9 +365,9 @@ class _Replay:
             self._add(
                 Kind.RETURNED,
                 Grade.PROVED,
-                f"a text with “{text.word}” is returned as it is, and nothing is drawn for it; with "
-                f"“{other.word}” in its place another text came out in {sum(away)} of {len(away)} "
-                "runs",
+                f"a text with “{text.word}” is returned as it is, and nothing is drawn for it; "
+                f"with “{other.word}” in its place another text came out in {sum(away)} of "
+                f"{len(away)} runs",
                 text,
                 other,
                 runs=len(seen.every),
@@ -639,6 +392,8 @@ class _Replay:
             return
         (word,) = seen.at(place)
         if beside.lengths != {len(other.words)} or beside.at(place) == {word}:
+            return
+        if _out_and_in(text, other):
             return
         # Between words that both stay, it is a third one that shows it.
         if beside.at(place) == {other.word} or not self._try(Kind.KEPT):
@@ -704,17 +459,18 @@ class _Replay:
         nearly = any(_nearly(token, text.word) for run in seen.every for token in run.tokens)
         noisy = 0 < sum(fresh) < len(fresh)
         sure = held is not None or self._untouched(text) or (noisy and not nearly)
+        sure &= self.controlled
         how = "" if held is None else f"; it is among the candidates of {held.kind} ({held.where})"
         self._add(
             kind,
-            Grade.PROVED if sure and self.controlled else Grade.LOOK,
+            Grade.PROVED if sure else Grade.LOOK,
             f"“{text.word}”, made up for this audit, comes out in {sum(fresh)} of {len(fresh)} "
             f"runs of its text{how}: no other text can give it",
             text,
             other,
             where="" if held is None else held.where,
             runs=len(seen.every),
-            delta=delta,
+            delta=delta if sure else None,
         )
 
     def _length(self, text: Text, other: Text) -> None:
@@ -742,7 +498,7 @@ class _Replay:
                     text,
                     other,
                     runs=runs,
-                    delta=1.0 - 2 * (1 - clopper_pearson(CONFIRMING, CONFIRMING, DEFAULT_ERROR)[0])
+                    delta=clopper_pearson(CONFIRMING, CONFIRMING, DEFAULT_ERROR)[0]
                     if certain and not strange
                     else None,
                 )
@@ -765,14 +521,16 @@ class _Replay:
         for run, beside in pairs:
             if isinstance(run.output, Refusal) or isinstance(beside.output, Refusal):
                 continue
-            for kind, sentence, where in _differences(run, beside, text, other):
+            for about, sentence, where in _differences(run, beside, text, other):
+                # Stand-ins for unknown words are drawn: that is about the vocabulary alone.
+                strange = text.made_up != other.made_up and about is not Kind.SCALE
+                kind = Kind.UNKNOWN if strange else about
                 if kind not in kinds:
                     kinds.add(kind)
                     self._add(kind, Grade.LOOK, sentence, text, other, where=where)
             aligned = run.kinds == beside.kinds and len(run.tokens) == len(beside.tokens)
-            same = {k.value for k in kinds} & {Kind.SIZE, Kind.CANDIDATES}
-            strange = text.made_up or other.made_up
-            if aligned and not same and not strange and len(run.tokens) == len(text.words):
+            comparable = not kinds & {Kind.SIZE, Kind.CANDIDATES, Kind.BOUNDS, Kind.UNKNOWN}
+            if aligned and comparable and len(run.tokens) == len(text.words):
                 places = [
                     i
                     for i, (a, b) in enumerate(zip(run.tokens, beside.tokens, strict=True))
@@ -783,9 +541,9 @@ class _Replay:
                     self._add(
                         Kind.ELSEWHERE,
                         Grade.LOOK,
-                        f"with the same noise “{text.word}” and “{other.word}” change the word that "
-                        f"comes out for “{text.words[places[0]]}”: no guarantee of single words "
-                        "adds up for this text",
+                        f"with the same noise “{text.word}” and “{other.word}” change the word "
+                        f"that comes out for “{text.words[places[0]]}”: no guarantee of single "
+                        "words adds up for this text",
                         text,
                         other,
                     )
@@ -831,6 +589,11 @@ def _summary(findings: Sequence[Finding]) -> Finding:
     return best.of_pairs(len(pairs))
 
 
+def _out_and_in(text: Text, other: Text) -> bool:
+    """Return True if only the neighbour has a made-up word, for which others stand in."""
+    return other.made_up and not text.made_up
+
+
 def _has(run: Run, word: str) -> bool:
     return word in str(run.output) and not isinstance(run.output, Refusal)
 
@@ -844,10 +607,10 @@ def _nearly(token: str, word: str) -> bool:
     stripped = token.strip(".,;:!?")
     if word in stripped or not stripped:
         return False
-    return difflib.SequenceMatcher(None, stripped, word).ratio() > _ALIKE
+    return bool(difflib.SequenceMatcher(None, stripped, word).ratio() > _ALIKE)
 
 
-def _moving(seen: _Seen) -> bool:
+def _moving(seen: Seen) -> bool:
     """Return True if noise changes the word at every place, or nothing is drawn at all."""
     if not any(run.draws for run in seen.runs):
         return True
@@ -915,6 +678,8 @@ def _places(run: Run, beside: Run, words: int) -> set[tuple[int, int]]:
             against = second.arguments.get(name)
             if against is None or value.digest == against.digest:
                 continue
+            if _about(first, name, value, against) not in {None, Kind.SCALE}:
+                return set()  # other numbers from here on: nothing is aligned
             if len(value.rows) == len(against.rows) == words:
                 differing = zip(value.rows, against.rows, strict=True)
                 places |= {(i, row) for row, (a, b) in enumerate(differing) if a != b}

@@ -260,7 +260,7 @@ class Grade(StrEnum):
     PROVED = "leak proved"
     """Two texts are told apart for certain, by one of their outputs: no ε without δ is true."""
     LOOK = "depends on the text: look at it"
-    """Correct mechanisms may have it: whether it leaks follows from the mechanism, not from runs."""
+    """A correct mechanism may have it: whether it leaks follows from its proof, not from runs."""
 
 
 class Kind(StrEnum):
@@ -280,6 +280,7 @@ class Kind(StrEnum):
     SHARED = "draws shared by words"
     ELSEWHERE = "words elsewhere"
     REFUSED = "refused text"
+    UNKNOWN = "words outside the vocabulary"
     SEED = "fixed default seed"
 
 
@@ -323,7 +324,7 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the grade, the subject and the sentence."""
-        told = f" (δ ≥ {at_least(self.delta, 3)} without ε)" if self.delta else ""
+        told = f" (δ ≥ {at_least(self.delta, 3)} at any ε)" if self.delta else ""
         many = f" [{self.pairs:,} pairs]" if self.pairs > 1 else ""
         return f"{self.grade}: {self.kind}: {self.sentence}{told}{many}"
 
@@ -343,7 +344,8 @@ class ReplayReport:
         runs: calls of the function.
         refused: of the first runs, those that gave no text.
         draws: number of draws seen, by kind.
-        noise: sentence that says whether the randomness was seen.
+        all_seen: True if the same noise gave the same output and the same draws in every text.
+        noise: the same in a sentence.
         not_seen: sentences about what such an audit cannot see.
         seed: of the noise and of the choice of words.
         seconds: of all runs together.
@@ -359,6 +361,7 @@ class ReplayReport:
     runs: int
     refused: int
     draws: dict[str, int]
+    all_seen: bool
     noise: str
     not_seen: tuple[str, ...]
     seed: int

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcore.audit.profiles.any_inputs import any_inputs_report, on_any_inputs
+from dpcore.audit.report import any_inputs_report, on_any_inputs
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import ComputationError, EpsilonError, ParameterError
 from dpcore.mechanisms.clipped.clipped import ClippedMechanism
