@@ -8,6 +8,7 @@ and with it every generator that Python code seeds from it. Everything is put ba
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import inspect
@@ -167,6 +168,15 @@ class Tape:
     def entropy(self, size: int) -> bytes:
         """Return bytes in place of those of the operating system."""
         return self._entropy.bytes(size)
+
+    def quietly(self, act: Callable[[], Any]) -> Any:
+        """Make a generator: the entropy of its seed is no draw."""
+        inside = getattr(self._local, "inside", False)
+        self._local.inside = True
+        try:
+            return act()
+        finally:
+            self._local.inside = inside
 
     def begin(self, start: bytes) -> bytes:
         """Note the state with which a generator begins."""
@@ -381,25 +391,36 @@ def _noting(label: str, base: type) -> dict[str, Any]:
     return {name: _recorded(f"{label}.{name}", m) for name, m in _methods(base).items()}
 
 
+def _quietly(act: Callable[[], Any]) -> Any:
+    return act() if _tape is None else _tape.quietly(act)
+
+
 def _seeded(self: Any, seed: Any = None) -> None:
-    _state.seed(self, seed)
-    if _tape is not None:
-        self.start = _tape.begin(_of_state(self.get_state(legacy=False)))
+    _quietly(lambda: _state.seed(self, seed))
+    self.start = _begun(self)
 
 
 def _python_seed(self: Any, a: Any = None, version: int = 2) -> None:
     if a is None and _tape is not None:
         a = int.from_bytes(_tape.entropy(32), "little")
     _random.seed(self, a, version)
-    if _tape is not None:
-        self.start = _tape.begin(_of_state(self.getstate()))
+    self.start = _begun(self)
+
+
+def _begun(rng: Any) -> bytes:
+    """Note the state of a generator that was made or seeded just now."""
+    if _tape is None:
+        return b""
+    if isinstance(rng, _random):
+        return _tape.begin(_of_state(rng.getstate()))
+    bits = isinstance(rng, _generator)
+    return _tape.begin(_of_state(rng.bit_generator.state if bits else rng.get_state(legacy=False)))
 
 
 def _init(base: Any) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
-        base.__init__(self, *args, **kwargs)
-        state = self.bit_generator.state if base is _generator else self.get_state(legacy=False)
-        self.start = _tape.begin(_of_state(state)) if _tape is not None else b""
+        _quietly(lambda: base.__init__(self, *args, **kwargs))
+        self.start = _begun(self)
 
     return start
 
@@ -408,10 +429,15 @@ def _copied(self: Any) -> tuple[Any, ...]:
     return type(self), (self.bit_generator,)
 
 
+def _deep(self: Any, memo: dict[int, Any]) -> Any:
+    return type(self)(_quietly(lambda: copy.deepcopy(self.bit_generator, memo)))
+
+
 _Generator: Any = _AlsoOriginals(
     "Generator",
     (_generator,),
-    {"__init__": _init(_generator), "__reduce__": _copied} | _noting("Generator", _generator),
+    {"__init__": _init(_generator), "__reduce__": _copied, "__deepcopy__": _deep}
+    | _noting("Generator", _generator),
 )
 _RandomState: Any = _AlsoOriginals(
     "RandomState",
@@ -432,7 +458,7 @@ def _default_rng(seed: Any = None) -> Any:
     if isinstance(seed, _state):
         return _Generator(seed._bit_generator)
     is_bits = isinstance(seed, np.random.BitGenerator)
-    return _Generator(seed if is_bits else _pcg64(seed))
+    return _Generator(seed if is_bits else _quietly(lambda: _pcg64(seed)))
 
 
 def _urandom(size: int, /) -> bytes:
@@ -466,10 +492,20 @@ _SECRET = ("choice", "randbelow", "randbits", "token_bytes", "token_hex", "token
 _SECRETS_NOTED = {name: _noted(f"secrets.{name}", getattr(_SECRETS, name)) for name in _SECRET}
 
 
+_OF_LEGACY = [
+    (module, name)
+    for module in (_NUMPY, _LEGACY)
+    for name in [*_methods(_state), "seed", "get_state", "set_state"]
+    if hasattr(module, name)
+]
+_OF_PYTHON = [
+    name for name in [*_methods(_random), "seed", "getstate", "setstate"] if hasattr(_PYTHON, name)
+]
+
+
 def _replacements() -> list[tuple[Any, str, Any]]:
     """Return (module, name, what replaces it) for one run: new global generators each time."""
     legacy, python = _RandomState(), _Random()
-    # Seeding the global generator by the program is what makes its start a fixed one.
     rows = [
         (os, "urandom", _urandom),
         (_PYTHON, "_urandom", _urandom),  # of SystemRandom, `secrets` and NumPy's seeds
@@ -478,17 +514,10 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (_LEGACY, "_rand", legacy),
     ]
     rows += [(_SECRETS, name, noted) for name, noted in _SECRETS_NOTED.items()]
-    for module in (_NUMPY, _LEGACY):
-        rows.append((module, "RandomState", _RandomState))
-        for name in [*_methods(_state), "seed", "get_state", "set_state"]:
-            if hasattr(module, name):
-                rows.append((module, name, getattr(legacy, name)))
+    rows += [(module, "RandomState", _RandomState) for module in (_NUMPY, _LEGACY)]
+    rows += [(module, name, getattr(legacy, name)) for module, name in _OF_LEGACY]
     rows.append((_NUMPY, "Generator", _Generator))
-    rows += [
-        (_PYTHON, name, getattr(python, name))
-        for name in [*_methods(_random), "seed", "getstate", "setstate"]
-        if hasattr(_PYTHON, name)
-    ]
+    rows += [(_PYTHON, name, getattr(python, name)) for name in _OF_PYTHON]
     return rows
 
 
