@@ -37,6 +37,7 @@ MODULES = (
     "dpcore.measure.words",
     "dpcore.audit.report",
     "dpcore.audit.blackbox.audit",
+    "dpcore.audit.blackbox.replay",
     "dpcore.audit.blackbox.report",
     "dpcore.audit.verdict",
     "dpcore.testing",

@@ -13,6 +13,7 @@
     dp.deniability(tem, ["doctor"], [1, 2, 4]).to_pandas()
     dp.audit(tem, epsilon=5)                            # is the guarantee true?
     dp.audit("my_package:replace", epsilon=5)           # the same for any function of yours
+    dp.audit(rewrite, replay=True)                      # which of its draws depend on the text?
     dp.redact("Call Ann on 555-010-9999.").named        # what a redactor would do: no guarantee
     dp.write("My back hurts.", epsilon=40)              # a new sentence by a language model
     dp.count(texts, kary, 8, ["great", "bad"], by=labels).to_pandas()  # what many say together

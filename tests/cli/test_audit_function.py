@@ -74,6 +74,32 @@ def test_the_fields_of_json_are_those_of_the_page(
         assert list(of) == listed.replace(" ", "").split(",")
 
 
+def test_the_replay_of_the_page_says_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = re.search(r"With this file as `rewriter.py`.*?```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    (tmp_path / "rewriter_of_the_page.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "rewriter_of_the_page:rewrite"
+    code, out, err = run(capsys, "audit", "--callable", name, "--replay")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"{name}: refuted: 2 leaks proved"
+    assert "no number is drawn for “because”, and “because” comes out in its place" in out
+    assert "is returned as it is, and nothing is drawn for it" in out
+    assert lines[-1].startswith("  84 pairs of texts, 439 runs, ")
+    answer = result(capsys, "audit", "--callable", name, "--replay", "--seed", "2")
+    row = re.search(r"^\| `audit --callable --replay` \| `(.*?)` \(", PAGE, re.MULTILINE)[1]
+    assert [*answer][:-1] == re.sub(r" [\[{].*?[}\]]+(?=,|$)", "", row).split(", ")
+    inner = re.search(r"findings \[\{(.*?)\}\]", row)[1].split(", ")
+    assert list(answer["findings"][0]) == inner
+    assert answer["seed"] == 2
+    # A vocabulary without small words shows nothing of this.
+    vectors = small_vectors(tmp_path / "small.vec")
+    answer = result(capsys, "audit", "--callable", name, "--replay", "--lexicon", vectors)
+    assert (answer["findings"], answer["outcome"]) == ([], "not refuted")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -94,6 +120,12 @@ def test_the_fields_of_json_are_those_of_the_page(
         (["--callable", "NOISE", "--epsilon", "1", "--form", "x"], "--form"),
         (["--callable", "NOISE", "--epsilon", "1", "--set", "a=1"], "not for --callable"),
         (["--callable", "NOISE", "--epsilon", "1", "--words", "9"], "not for --callable"),
+        (["--callable", "NOISE", "--replay", "--samples", "9"], "--samples and --replay do not go"),
+        (["--callable", "NOISE", "--replay", "--words", "9"], "not for --callable"),
+        (["--callable", "NOISE", "--replay", "--form", "auto"], "one of text, word, words"),
+        (["--callable", "NOISE", "--replay", "--epsilon", "-1"], "finite number > 0, got -1"),
+        (["--callable", "no_such:rewrite", "--replay"], "there is no module 'no_such'"),
+        (["--mechanism", "tem", "--epsilon", "1", "--replay"], "belong to --callable"),
         (["--callable", "NOISE", "--mechanism", "tem", "--epsilon", "1"], "exclude each other"),
         (["--mechanism", "tem", "--epsilon", "1", "--samples", "9"], "belong to --callable"),
         (["--all", "--metric", "any"], "belong to --callable"),

@@ -3,7 +3,8 @@
 Within `recording`, the generators of Python and of NumPy belong to a `Tape`: each call of one is
 noted with its arguments, and its numbers follow from the seed of the tape alone. Two runs on tapes
 of one seed have the same noise. The entropy of the operating system comes from the tape as well,
-and with it every generator that Python code seeds from it. Everything is put back afterwards.
+and with it every generator that Python code seeds from it. All of this holds for the one thread
+that records: the noise of others stays unpredictable. Everything is put back afterwards.
 """
 
 from __future__ import annotations
@@ -127,8 +128,6 @@ def _of_state(state: Any) -> bytes:
     """Return the digest of the state of a generator."""
     if isinstance(state, dict):
         return _digest(*(part for k in sorted(state) for part in (k, _of_state(state[k]))))
-    if isinstance(state, list | tuple):
-        return _digest(*map(_of_state, state))
     return _digest(state.tobytes() if isinstance(state, np.ndarray) else repr(state))
 
 
@@ -339,7 +338,13 @@ def _other_bytes(result: bytes, rng: np.random.Generator) -> bytes:
 
 
 _tape: Tape | None = None
+_owner = 0  # the thread that records
 _busy = threading.Lock()
+
+
+def _now() -> Tape | None:
+    """Return the tape of this thread; None for any other: its noise stays unpredictable."""
+    return _tape if _tape is not None and threading.get_ident() == _owner else None
 
 
 class _AlsoOriginals(type):
@@ -356,11 +361,12 @@ def _recorded(kind: str, original: Any) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _tape is None:
+        tape = _now()
+        if tape is None:
             return original(self, *args, **kwargs)
         given = _bound(signature, (self, *args), kwargs)
         start = self.__dict__.get("start", b"")
-        return _tape.call(kind, given, lambda: original(self, *args, **kwargs), start)
+        return tape.call(kind, given, lambda: original(self, *args, **kwargs), start)
 
     return method
 
@@ -392,7 +398,8 @@ def _noting(label: str, base: type) -> dict[str, Any]:
 
 
 def _quietly(act: Callable[[], Any]) -> Any:
-    return act() if _tape is None else _tape.quietly(act)
+    tape = _now()
+    return act() if tape is None else tape.quietly(act)
 
 
 def _seeded(self: Any, seed: Any = None) -> None:
@@ -401,20 +408,22 @@ def _seeded(self: Any, seed: Any = None) -> None:
 
 
 def _python_seed(self: Any, a: Any = None, version: int = 2) -> None:
-    if a is None and _tape is not None:
-        a = int.from_bytes(_tape.entropy(32), "little")
+    tape = _now()
+    if a is None and tape is not None:
+        a = int.from_bytes(tape.entropy(32), "little")
     _random.seed(self, a, version)
     self.start = _begun(self)
 
 
 def _begun(rng: Any) -> bytes:
     """Note the state of a generator that was made or seeded just now."""
-    if _tape is None:
+    tape = _now()
+    if tape is None:
         return b""
     if isinstance(rng, _random):
-        return _tape.begin(_of_state(rng.getstate()))
+        return tape.begin(_of_state(rng.getstate()))
     bits = isinstance(rng, _generator)
-    return _tape.begin(_of_state(rng.bit_generator.state if bits else rng.get_state(legacy=False)))
+    return tape.begin(_of_state(rng.bit_generator.state if bits else rng.get_state(legacy=False)))
 
 
 def _init(base: Any) -> Callable[..., None]:
@@ -463,8 +472,8 @@ def _default_rng(seed: Any = None) -> Any:
 
 def _urandom(size: int, /) -> bytes:
     """Return bytes of the tape in place of those of the operating system."""
-    tape = _tape
-    if tape is None:  # kept by somebody after the end
+    tape = _now()
+    if tape is None:  # another thread, or kept by somebody after the end
         return _OS_URANDOM(size)
     return bytes(tape.call("os.urandom", {"size": size}, lambda: tape.entropy(size)))
 
@@ -478,12 +487,13 @@ def _noted(kind: str, original: Any) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if _tape is None:
+        tape = _now()
+        if tape is None:
             return original(*args, **kwargs)
         given = _bound(signature, args, kwargs)
         if kind == "secrets.choice":
             given = {"a": given["seq"]}
-        return _tape.call(kind, given, lambda: original(*args, **kwargs))
+        return tape.call(kind, given, lambda: original(*args, **kwargs))
 
     return function
 
@@ -493,14 +503,25 @@ _SECRETS_NOTED = {name: _noted(f"secrets.{name}", getattr(_SECRETS, name)) for n
 
 
 _OF_LEGACY = [
-    (module, name)
+    (module, name, getattr(module, name))
     for module in (_NUMPY, _LEGACY)
     for name in [*_methods(_state), "seed", "get_state", "set_state"]
     if hasattr(module, name)
 ]
 _OF_PYTHON = [
-    name for name in [*_methods(_random), "seed", "getstate", "setstate"] if hasattr(_PYTHON, name)
+    (name, getattr(_PYTHON, name))
+    for name in [*_methods(_random), "seed", "getstate", "setstate"]
+    if hasattr(_PYTHON, name)
 ]
+
+
+def _by_thread(ours: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is ours in the thread that records, and the original in others."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return (original if _now() is None else ours)(*args, **kwargs)
+
+    return function
 
 
 def _replacements() -> list[tuple[Any, str, Any]]:
@@ -515,9 +536,15 @@ def _replacements() -> list[tuple[Any, str, Any]]:
     ]
     rows += [(_SECRETS, name, noted) for name, noted in _SECRETS_NOTED.items()]
     rows += [(module, "RandomState", _RandomState) for module in (_NUMPY, _LEGACY)]
-    rows += [(module, name, getattr(legacy, name)) for module, name in _OF_LEGACY]
+    rows += [
+        (module, name, _by_thread(getattr(legacy, name), original))
+        for module, name, original in _OF_LEGACY
+    ]
     rows.append((_NUMPY, "Generator", _Generator))
-    rows += [(_PYTHON, name, getattr(python, name)) for name in _OF_PYTHON]
+    rows += [
+        (_PYTHON, name, _by_thread(getattr(python, name), original))
+        for name, original in _OF_PYTHON
+    ]
     return rows
 
 
@@ -621,14 +648,14 @@ def recording(tape: Tape, kept: Sequence[tuple[Any, Any, Any]] = ()) -> Iterator
     Raises:
         ParameterError: another recording is under way: two cannot share one process.
     """
-    global _tape  # the generators of a process are one thing as well
+    global _tape, _owner  # the generators of a process are one thing as well
     if not _busy.acquire(blocking=False):
         raise ParameterError(
             "a replay is under way in this process: it has the generators, and cannot be nested"
         )
     undo: list[Callable[[], None]] = []
     try:
-        _tape = tape
+        _tape, _owner = tape, threading.get_ident()
         # The entropy first: what is made next is seeded by it.
         entropy = [(os, "urandom", _urandom), (_PYTHON, "_urandom", _urandom)]
         for module, name, new in entropy:
@@ -663,7 +690,7 @@ def _put(holder: Any, key: Any, value: Any) -> None:
 def given_generator(name: str, annotation: str) -> Any:
     """Return a generator of the tape for an argument by its name; within `recording`."""
     if name == "seed":
-        return int.from_bytes(_tape.entropy(4), "little") if _tape is not None else 0
+        return _Random().getrandbits(32)
     if "Random" in annotation and "RandomState" not in annotation:
         return _Random()
     return _RandomState() if name == "random_state" else _Generator(_pcg64())

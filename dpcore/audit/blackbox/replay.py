@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from dpcore.arguments import describe
+from dpcore.arguments import a_real, describe
 from dpcore.audit.blackbox.function import Function, Refusal
 from dpcore.audit.blackbox.recording import Draw, Tape, Value
 from dpcore.audit.blackbox.report import Finding, Grade, Kind, ReplayReport
@@ -29,7 +29,7 @@ from dpcore.audit.blackbox.runs import FORMS, Rewriter, Run, Seen, Text, neighbo
 from dpcore.audit.montecarlo import DEFAULT_ERROR, clopper_pearson
 from dpcore.audit.verdict import Outcome
 from dpcore.errors import EpsilonError, ParameterError
-from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.lexicon import Lexicon, check_lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.noise.streams import check_seed
 
@@ -82,10 +82,12 @@ def replay_function(
             under way.
     """
     if epsilon is not None:
-        number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-        if not (number and 0 < epsilon < float("inf")):
-            raise EpsilonError(f"epsilon must be a finite number > 0, got {describe(epsilon)}")
-    if form not in FORMS:
+        given, epsilon = epsilon, a_real(epsilon, "epsilon", EpsilonError)
+        if not 0 < epsilon < float("inf"):
+            raise EpsilonError(f"epsilon must be a finite number > 0, got {describe(given)}")
+    if lexicon is not None:
+        check_lexicon(lexicon)
+    if not (isinstance(form, str) and form in FORMS):
         raise ParameterError(f"a form is one of {', '.join(FORMS)}, got {describe(form)}")
     check_seed(seed)
     tested = Rewriter(function, epsilon, form)
@@ -264,7 +266,8 @@ class _Replay:
 
     def _not_seen(self) -> tuple[str, ...]:
         sentences = [
-            "Other processes, and generators inside libraries that are not written in Python.",
+            "Other processes and threads, and generators inside libraries that are not written in "
+            "Python.",
             "Generators, and names of their functions, that other packages than the function's own "
             "keep from before.",
             "Arithmetic after a draw, such as a scale that multiplies a number drawn before.",
@@ -302,7 +305,9 @@ class _Replay:
             for draw in run.draws
         )
         count = len(both[0].every)
-        reason = "nothing is drawn" if not self.kinds else "its generators always start the same"
+        reason = "its generators always start the same"
+        if not self.kinds:
+            reason = "nothing is drawn, at least nothing that can be seen here"
         if noise:
             self._add(
                 Kind.DETERMINISTIC,
@@ -335,7 +340,7 @@ class _Replay:
                     Kind.REFUSED,
                     Grade.LOOK,
                     f"“{text.word}” is refused where “{other.word}” is not "
-                    f"({seen.runs[0].output}): whoever sees the refusal knows",
+                    f"({seen.runs[0].output}): the refusal tells them apart",
                     text,
                     other,
                 )

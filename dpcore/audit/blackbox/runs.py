@@ -77,7 +77,7 @@ class Run:
 
     @property
     def numbers(self) -> int:
-        """How many random numbers were drawn."""
+        """Count of the random numbers that were drawn."""
         return sum(draw.numbers for draw in self.draws)
 
     @property
@@ -214,7 +214,8 @@ def neighbours(
     rng = generator(seed, "audit", "replay")
     given: list[tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]] = []
     if texts is not None:
-        if isinstance(texts, str) or not all(isinstance(t, str) and t.split() for t in texts):
+        listed = isinstance(texts, list | tuple) and len(texts) > 0
+        if not (listed and all(isinstance(t, str) and t.split() for t in texts)):
             raise ParameterError("texts is a list of texts, each of one word at least")
         pool = _pool(lexicon, [word for text in texts for word in text.split()])
         for text in texts:

@@ -7,6 +7,7 @@ import copy
 import os
 import secrets
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
@@ -114,6 +115,30 @@ def test_everything_is_put_back_also_after_an_error() -> None:
     # A generator that somebody keeps goes on as any other.
     assert isinstance(kept, np.random.Generator)
     assert kept.random() == np.random.default_rng(1).random()
+
+
+def test_another_thread_keeps_the_entropy_of_the_operating_system() -> None:
+    """A server that audits a function in one thread may release private texts in another."""
+
+    def drawn() -> list[Any]:
+        return [
+            os.urandom(8), secrets.token_bytes(8), PYTHON.random(), PYTHON.Random().random(),
+            np.random.default_rng().random(), NUMPY.rand(), uuid.uuid4(),
+        ]  # fmt: skip
+
+    def elsewhere() -> list[Any]:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(drawn).result()
+
+    tapes = [Tape(1), Tape(1)]
+    here, there = [], []
+    for tape in tapes:
+        with recording(tape):
+            there.append(elsewhere())
+            here.append(drawn())
+    assert here[0] == here[1]
+    assert all(a != b for a, b in zip(*there, strict=True))
+    assert len(tapes[0].draws) == len(here[0])  # of this thread alone
 
 
 def test_old_generators_pass_checks_of_their_class() -> None:

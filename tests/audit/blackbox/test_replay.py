@@ -7,9 +7,14 @@ through, its exact laws show whether two texts are told apart for certain.
 
 import functools
 import json
+import os
+import subprocess
+import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,9 @@ from dpcore.audit.verdict import Outcome
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.registry import MECHANISMS, create
+from dpcore.testing import assert_no_leak
 from tests.mechanisms import lexicons
+from tests.needs import ROOT
 
 # Under another name: the rule against global random state is for the code, and this is its prey.
 PYTHON: Any = import_module("random")
@@ -178,7 +185,7 @@ def refuses(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Randomised response of letters: made-up words often come out, and rightly so."""
+    """Randomised response of letters: made-up words often come out, as they may."""
     every = "abcdefghijklmnopqrstuvwxyz0123456789"
     return " ".join(
         "".join(c if PYTHON.random() < 0.98 else PYTHON.choice(every) for c in word)
@@ -236,7 +243,7 @@ def test_a_twin_without_the_fault_passes(function: Callable[[str], str], seed: i
 
 @pytest.mark.parametrize("epsilon", [30.0, 300.0, 3000.0])
 def test_a_large_epsilon_alone_proves_nothing(epsilon: float) -> None:
-    """Where every word stays because the noise is small, or even beyond what floats can show."""
+    """Every word stays, because the noise is small, or even beyond the range of floats."""
 
     def weighted(text: str) -> str:
         rng = np.random.default_rng()
@@ -318,7 +325,7 @@ LEXICON = Lexicon("words", tuple(WORDS), POINTS.astype(np.float32))
 @pytest.mark.slow
 @pytest.mark.parametrize("key", list(MECHANISMS))
 def test_no_mechanism_of_the_laboratory_is_refuted(key: str) -> None:
-    """Where one is refuted by its paper's own claim, that is another audit's business."""
+    """Claims of papers are refuted by other audits; no run of a mechanism tells two texts apart."""
     lexicon = dp.lexicon(limit=300) if key.startswith("hyperbolic") else LEXICON
     mechanism = create(key, lexicon)
     allowed = mechanism.admissible
@@ -546,3 +553,48 @@ def test_findings_of_a_kind_are_one() -> None:
     grades = [finding.grade for finding in report.findings]
     assert grades == sorted(grades, key=lambda grade: grade is Grade.LOOK)
     assert isinstance(report.findings[0], Finding)
+
+
+# -- in somebody's tests
+
+
+def test_a_leak_fails_a_test() -> None:
+    assert assert_no_leak(any_word).outcome is Outcome.NOT_REFUTED
+    assert assert_no_leak(own_scale).findings
+    with pytest.raises(AssertionError, match="leak proved: word without noise"):
+        assert_no_leak(skips_small_words)
+    with pytest.raises(AssertionError, match="scale of the noise"):
+        assert_no_leak(own_scale, strict=True)
+    assert_no_leak(own_scale, strict=True, allow=[*LOOK[own_scale]])
+    assert_no_leak(refuses, strict=True, allow=["refused text"])
+    with pytest.raises(AssertionError, match="The randomness was not seen"):
+        assert_no_leak(hidden, strict=True)
+    with pytest.raises(ValueError, match="no such subject"):
+        assert_no_leak(any_word, allow=["no such subject"])
+
+
+@pytest.mark.slow
+def test_the_fixture_is_a_plugin(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["dpcore.testing"]\n')
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent("""
+            import random
+
+
+            def test_noise(no_leak):
+                assert no_leak(lambda text: random.choice("ab")).all_seen
+
+
+            def test_no_noise(no_leak):
+                no_leak(lambda text: text)
+        """)
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", tmp_path],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "leak proved: deterministic: the output is a function of the text" in done.stdout
