@@ -13,6 +13,7 @@ Bellet and Fitzsimons (2026, arXiv:2602.17454), for queries on tables with a dec
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import sys
 import time
@@ -219,7 +220,10 @@ class _Replay:
                 text,
                 text,
             )
-        findings = tuple(sorted(map(_summary, self.found.values()), key=lambda f: f.order))
+        found = list(map(_summary, self.found.values()))
+        if not self.controlled:  # a later run may have shown it
+            found = [dataclasses.replace(f, grade=Grade.LOOK, delta=None) for f in found]
+        findings = tuple(sorted(found, key=lambda f: f.order))
         proved = sum(f.grade is Grade.PROVED for f in findings)
         pairs = sum(len(scene) * (len(scene) - 1) // 2 for scene in self.scenes)
         extent = f"{pairs:,} pairs of texts, {self.tested.runs:,} runs"
@@ -256,7 +260,8 @@ class _Replay:
             return "The randomness was not seen: no draw was recorded, and outputs change."
         if not self.controlled:
             return (
-                "Some randomness was not seen: the same noise gave another output or other draws."
+                "Some randomness was not seen, or calls depend on earlier ones: the same noise "
+                "gave another output or other draws."
             )
         if not drawn:
             return "No draw was made, and no output ever changed."
@@ -326,7 +331,7 @@ class _Replay:
             text,
             other,
             runs=count,
-            delta=1.0,
+            delta=clopper_pearson(CONFIRMING, CONFIRMING, DEFAULT_ERROR)[0],
         )
         return True
 
@@ -382,8 +387,8 @@ class _Replay:
             self._add(
                 Kind.RETURNED,
                 Grade.LOOK,
-                f"a text with “{text.word}” came back as it is in all of {len(seen.every)} runs, "
-                "though numbers are drawn for it",
+                f"a text with “{text.word}” came back as it is in all of {len(seen.every)} runs"
+                + (", though numbers are drawn for it" * drawn),
                 text,
                 other,
                 runs=len(seen.every),
@@ -590,8 +595,7 @@ class _Replay:
 def _summary(findings: Sequence[Finding]) -> Finding:
     """Return the clearest finding of a kind, with the number of pairs that show it."""
     best = min(findings, key=lambda f: f.grade is not Grade.PROVED)
-    pairs = {(f.text, f.other) for f in findings}
-    return best.of_pairs(len(pairs))
+    return dataclasses.replace(best, pairs=len({(f.text, f.other) for f in findings}))
 
 
 def _out_and_in(text: Text, other: Text) -> bool:
@@ -667,7 +671,7 @@ def _about(draw: Draw, name: str, value: Value, against: Value) -> Kind | None:
     method = draw.method
     if name in _CENTRES or name in _WEIGHTS:
         # The centre of added noise, and the weights of a choice, are the mechanism.
-        return None if value.size == against.size else Kind.SIZE
+        return None if value.size == against.size else Kind.CANDIDATES
     if name in _SIZES:
         return Kind.SIZE
     if method in _CHOOSING and name in _SETS:

@@ -318,10 +318,6 @@ class Finding:
         """Key to sort by: proofs first, then by subject."""
         return self.grade is not Grade.PROVED, list(Kind).index(self.kind)
 
-    def of_pairs(self, pairs: int) -> Finding:
-        """Return it with the number of pairs that show it."""
-        return dataclasses.replace(self, pairs=pairs)
-
     def __str__(self) -> str:
         """Return the grade, the subject and the sentence."""
         told = f" (δ ≥ {at_least(self.delta, 3)} at any ε)" if self.delta else ""

@@ -145,15 +145,13 @@ class Rewriter:
         named = [
             p for p in parameters if p.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}
         ]
-        given = {p.name: str(p.annotation) for p in named[0:] if p.name in _GENERATORS}
+        given = {p.name: str(p.annotation) for p in named if p.name in _GENERATORS}
         for parameter in named:
             fixed = isinstance(parameter.default, int) and not isinstance(parameter.default, bool)
             if parameter.name in given and fixed:
                 self.fixed_default = f"{parameter.name} = {parameter.default}"
-        by_name = {}
-        for parameter in named:
-            if parameter.name in {"epsilon", "eps"} and epsilon is not None:
-                by_name[parameter.name] = epsilon
+        takes = [p.name for p in named if p.name in {"epsilon", "eps"}]
+        by_name = dict.fromkeys(takes, epsilon) if epsilon is not None else {}
         needed = [
             p.name
             for p in parameters

@@ -6,8 +6,10 @@ through, its exact laws show whether two texts are told apart for certain.
 """
 
 import functools
+import hmac
 import json
 import os
+import secrets
 import subprocess
 import sys
 import textwrap
@@ -258,6 +260,67 @@ def test_a_large_epsilon_alone_proves_nothing(epsilon: float) -> None:
 
     for function in (weighted, inverted):
         assert not replay_function(function).proved
+
+
+APART = np.abs(POINTS[:, None] - POINTS).sum(axis=2)
+
+
+def place(word: str) -> int:
+    return WORDS.index(word) if word in WORDS else 0
+
+
+def near_or_any(text: str, epsilon: float) -> str:
+    """TEM: near words by their distances, and all others as one candidate."""
+    rng, out = np.random.default_rng(), []
+    for word in text.split():
+        away = APART[place(word)]
+        near, rest = np.flatnonzero(away <= 2.5), np.flatnonzero(away > 2.5)
+        scores = np.append(-epsilon / 2 * away[near], -epsilon / 2 * 2.5 + np.log(len(rest)))
+        law = np.exp(scores - scores.max())
+        chosen = rng.choice(len(law), p=law / law.sum())
+        out.append(WORDS[near[chosen] if chosen < len(near) else rest[rng.integers(len(rest))]])
+    return " ".join(out)
+
+
+def permute_and_flip(text: str, epsilon: float) -> str:
+    """As many draws as it takes, from the operating system."""
+    rng, out = PYTHON.SystemRandom(), []
+    for word in text.split():
+        order = list(range(len(WORDS)))
+        rng.shuffle(order)
+        chances = np.exp(-epsilon / 2 * APART[place(word)])
+        out.append(next(WORDS[i] for i in order if rng.random() < chances[i]))
+    return " ".join(out)
+
+
+def one_key(text: str, epsilon: float) -> str:
+    """All noise of a text from one draw."""
+    key, out = secrets.token_bytes(16), []
+    for i, word in enumerate(text.split()):
+        uniform = int.from_bytes(hmac.digest(key, str(i).encode(), "sha256")[:6], "big") / 2**48
+        law = np.cumsum(weights(word if word in WORDS else WORDS[0], epsilon))
+        out.append(WORDS[min(int(np.searchsorted(law, uniform)), len(WORDS) - 1)])
+    return " ".join(out)
+
+
+def deletion(text: str, epsilon: float) -> str:
+    """A word is left out by a noisy score, and replaced by any other."""
+    rng = np.random.default_rng()
+    noisy = [rng.laplace(len(word) / 10, 10 / epsilon) > 0.35 for word in text.split()]
+    return " ".join(WORDS[rng.integers(len(WORDS))] for long in noisy if long) or "nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 30.0, 700.0])
+@pytest.mark.parametrize("function", [near_or_any, permute_and_flip, one_key, deletion])
+def test_correct_mechanisms_of_other_makes_prove_nothing(
+    function: Callable[..., str], epsilon: float
+) -> None:
+    """However many draws they take, and whatever these depend on."""
+    for seed in (0, 1):
+        report = replay_function(function, epsilon, seed=seed)
+        assert report.all_seen
+        assert not report.proved, str(report)
 
 
 # -- brute force: all choices of a function, played through
