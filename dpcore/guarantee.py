@@ -19,6 +19,7 @@ from typing import ClassVar
 from dpcore.display import card
 from dpcore.errors import ParameterError
 from dpcore.outwards import at_most, delta_at_most
+from dpcore.written import Filled, Numeral
 
 
 class Status(StrEnum):
@@ -32,12 +33,6 @@ class Status(StrEnum):
     """The guarantee needs a condition that these settings may not meet; the reason names it."""
     REFUTED = "refuted"
     """A counterexample is known; the reason names it."""
-
-
-_BEGINNINGS = {
-    Status.CONDITIONAL: "Under the condition that the reason names: ",
-    Status.REFUTED: "The claim, which is refuted: ",
-}
 
 
 class EpsilonMeaning(StrEnum):
@@ -150,8 +145,12 @@ class Guarantee(ABC):
 
     def qualified(self, sentence: str) -> str:
         """Prefix a consequence of the guarantee with the caveat of a weaker status."""
-        beginning = _BEGINNINGS.get(self.status)
-        return sentence if beginning is None else beginning + sentence[0].lower() + sentence[1:]
+        within = sentence[0].lower() + sentence[1:]
+        if self.status is Status.CONDITIONAL:
+            return Filled("Under the condition that the reason names: {sentence}", sentence=within)
+        if self.status is Status.REFUTED:
+            return Filled("The claim, which is refuted: {sentence}", sentence=within)
+        return sentence
 
     def __repr__(self) -> str:
         """Return one line: the sentence, its status and its source."""
@@ -177,10 +176,16 @@ class Guarantee(ABC):
         }
 
 
-def _two_texts(tokens: int) -> str:
+def two_texts(tokens: int) -> str:
     """Name the two texts of a composed bound: they differ only in their protected words."""
-    words = "protected word" if tokens == 1 else "protected words"
-    return f"For two texts that differ in nothing but their {tokens} {words}, place by place,"
+    if tokens == 1:
+        return Filled(
+            "For two texts that differ in nothing but their 1 protected word, place by place,"
+        )
+    return Filled(
+        "For two texts that differ in nothing but their {tokens} protected words, place by place,",
+        tokens=tokens,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -208,16 +213,20 @@ class MetricPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        return (
-            f"Whatever word comes out, any two words at {self.metric} distance d explain it "
-            f"within a factor of e^({at_most(self.epsilon)}·d)."
+        return Filled(
+            "Whatever word comes out, any two words at {metric} distance d explain it within a "
+            "factor of e^({epsilon}·d).",
+            metric=self.metric,
+            epsilon=Numeral(at_most(self.epsilon)),
         )
 
     def _for_tokens(self, tokens: int) -> str:
         """Add losses over tokens: ε times the sum of the distances."""
-        return (
-            f"{_two_texts(tokens)} the factor is at most e^({at_most(self.epsilon)}·D), D the sum "
-            "of the distances of the two words in each place."
+        return Filled(
+            "{texts} the factor is at most e^({epsilon}·D), D the sum of the distances of the two "
+            "words in each place.",
+            texts=two_texts(tokens),
+            epsilon=Numeral(at_most(self.epsilon)),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -241,16 +250,20 @@ class PureLocalPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        return (
+        return Filled(
             "Whatever word comes out, any two words of the vocabulary explain it within a factor "
-            f"of e^{at_most(self.epsilon)}."
+            "of e^{epsilon}.",
+            epsilon=Numeral(at_most(self.epsilon)),
         )
 
     def _for_tokens(self, tokens: int) -> str:
         """Add losses over tokens: ℓ·ε."""
-        return (
-            f"{_two_texts(tokens)} the factor is at most "
-            f"e^({tokens}·{at_most(self.epsilon)}) = e^{at_most(self.epsilon, times=tokens)}."
+        return Filled(
+            "{texts} the factor is at most e^({tokens}·{epsilon}) = e^{total}.",
+            texts=two_texts(tokens),
+            tokens=tokens,
+            epsilon=Numeral(at_most(self.epsilon)),
+            total=Numeral(at_most(self.epsilon, times=tokens)),
         )
 
 
@@ -291,9 +304,11 @@ class ApproximateLocalPrivacy(Guarantee):
 
     @property
     def _statement(self) -> str:
-        return (
+        return Filled(
             "Any two words of the vocabulary explain any set of outputs within a factor of "
-            f"e^{at_most(self.epsilon)}, up to a probability of δ = {self.delta_text}."
+            "e^{epsilon}, up to a probability of δ = {delta}.",
+            epsilon=Numeral(at_most(self.epsilon)),
+            delta=Numeral(self.delta_text),
         )
 
     def _for_tokens(self, tokens: int) -> str:
@@ -301,10 +316,15 @@ class ApproximateLocalPrivacy(Guarantee):
         # The union bound over the places; a δ of 1 allows any output.
         delta = self.summed_delta(tokens)
         if delta == "1":
-            return f"{_two_texts(tokens)} the δ of the places add up to 1: nothing is guaranteed."
-        return (
-            f"{_two_texts(tokens)} ε = {at_most(self.epsilon, times=tokens)} and "
-            f"δ = {delta} hold (sums over the places)."
+            return Filled(
+                "{texts} the δ of the places add up to 1: nothing is guaranteed.",
+                texts=two_texts(tokens),
+            )
+        return Filled(
+            "{texts} ε = {epsilon} and δ = {delta} hold (sums over the places).",
+            texts=two_texts(tokens),
+            epsilon=Numeral(at_most(self.epsilon, times=tokens)),
+            delta=Numeral(delta),
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -36,6 +36,7 @@ from dpcore.mechanisms.clipped.clipped import composed_epsilon
 from dpcore.mechanisms.mechanism import LossBounds, Mechanism, VectorNoise
 from dpcore.noise.samplers import Radial
 from dpcore.outwards import at_most, safe_end, without_noise
+from dpcore.written import Filled, Numeral
 
 TEXT_DELTA = 1e-6
 """δ at which the guarantee for a whole text is stated."""
@@ -91,23 +92,39 @@ class Composition:
     def statement(self) -> str:
         """The composed guarantee beside the sum, as one complete sentence."""
         if self.guarantee.status is Status.REFUTED:
-            return "The claim for one word is refuted, so nothing is composed for the whole text."
-        if not self.epsilon < math.inf:
-            return (
-                f"For δ = {self.delta} nothing is guaranteed of the whole text: the δ of its "
-                "words add up to more."
+            return Filled(
+                "The claim for one word is refuted, so nothing is composed for the whole text."
             )
-        sum_of = "the plain sum"
-        if isinstance(self.guarantee, MetricPrivacy):
-            sum_of += " for the farthest words"
-        says = "is the same"
+        if not self.epsilon < math.inf:
+            return Filled(
+                "For δ = {delta} nothing is guaranteed of the whole text: the δ of its words add "
+                "up to more.",
+                delta=self.delta,
+            )
+        sum_of = (
+            Filled("the plain sum for the farthest words")
+            if isinstance(self.guarantee, MetricPrivacy)
+            else Filled("the plain sum")
+        )
+        total = Numeral(_said(self.total))
+        compared = Filled("{sum_of} is the same", sum_of=sum_of)
         if self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy):
-            says = f"is {_said(self.total)}"
+            compared = Filled("{sum_of} is {total}", sum_of=sum_of, total=total)
             if self.total_delta != "0":
-                says += f", for δ = {self.total_delta}"
+                compared = Filled(
+                    "{sum_of} is {total}, for δ = {delta}",
+                    sum_of=sum_of,
+                    total=total,
+                    delta=Numeral(self.total_delta),
+                )
         return self.guarantee.qualified(
-            f"Together, for δ = {self.delta}, the whole text is protected within "
-            f"ε = {_said(self.epsilon)} ({sum_of} {says})."
+            Filled(
+                "Together, for δ = {delta}, the whole text is protected within ε = {epsilon} "
+                "({compared}).",
+                delta=self.delta,
+                epsilon=Numeral(_said(self.epsilon)),
+                compared=compared,
+            )
         )
 
     def to_dict(self) -> dict[str, object]:

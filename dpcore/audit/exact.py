@@ -35,6 +35,7 @@ from dpcore.limits import (
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.mechanism import LossSearch, Mechanism
 from dpcore.noise.streams import generator
+from dpcore.written import Filled
 
 _NEVER = -1e300  # in place of ln 0: its difference from any real logarithm is beyond _INFINITE
 _INFINITE = 1e299
@@ -433,7 +434,7 @@ def audit_mechanism(
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
         losses, most = _audit_pairs(mechanism, value, pairs, seed, progress)
-        chosen = f"{pairs:,} pairs of words drawn with seed {seed}"
+        chosen: str = Filled("{pairs:,} pairs of words drawn with seed {seed}", pairs=pairs, seed=seed)
         return _described(mechanism, losses, 2 * pairs, False, chosen, most)
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
@@ -490,7 +491,8 @@ def _audit_whole(
         outputs=n,
         unknown=0,
     )
-    method = f"{search.method}, all pairs of the {n:,} words, every word as output"
+    chosen = Filled("all pairs of the {words:,} words", words=n)
+    method = _method(search.method, chosen)
     return LawAudit(audit, n, n, True, method, loss.error, loss.epsilon + loss.error)
 
 
@@ -515,7 +517,7 @@ def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tu
                 f"all pairs are compared up to {MAX_AUDIT_WORDS:,} words, this lexicon has {n:,}: "
                 f"audit a sample of 2 to {largest:,} words, or of up to {MAX_AUDIT_PAIRS:,} pairs"
             )
-        return np.arange(n), f"all pairs of the {n:,} words"
+        return np.arange(n), Filled("all pairs of the {words:,} words", words=n)
     if not isinstance(words, Iterable) or not np.ndim(words):
         words = a_whole(words, "the number of words of a sample")
         if not 2 <= words <= largest:
@@ -523,13 +525,25 @@ def _choose(mechanism: Mechanism, words: int | IntArray | None, seed: int) -> tu
                 f"a sample has 2 to {largest:,} words of this lexicon, got {words}"
             )
         drawn = generator(seed, "audit", "words").choice(n, words, replace=False)
-        return np.sort(drawn), f"all pairs of {words:,} words drawn with seed {seed}"
+        return np.sort(drawn), Filled(
+            "all pairs of {words:,} words drawn with seed {seed}", words=words, seed=seed
+        )
     indices = np.unique(mechanism.check_words(words))
     if not 2 <= indices.size <= largest:
         raise ParameterError(
             f"a sample has 2 to {largest:,} different words of this lexicon, got {indices.size}"
         )
-    return indices, f"all pairs of {indices.size:,} chosen words"
+    return indices, Filled("all pairs of {words:,} chosen words", words=indices.size)
+
+
+def _method(law: str, chosen: str, unknown: int = 0) -> str:
+    """Say how laws were computed and pairs chosen, and how many probabilities are missing."""
+    method = Filled("{law}, {chosen}, every word as output", law=law, chosen=chosen)
+    if not unknown:
+        return method
+    return Filled(
+        "{method}; {unknown:,} probabilities too small to compute", method=method, unknown=unknown
+    )
 
 
 def _audit_pairs(
@@ -623,10 +637,14 @@ def _described(
     """Return the audit with its method and errors; `bound` is on the true ε, for bounded laws."""
     estimate, law = mechanism.log_estimate, mechanism.law_method
     if estimate is not None:
-        law += " in log space"
+        law = Filled("{law} in log space", law=law)
     error, most = 0.0, math.inf
     if bound is not None:
-        law, error, most = f"bounds on a {law}", bound - losses.epsilon_effective, bound
+        law, error, most = (
+            Filled("bounds on a {law}", law=law),
+            bound - losses.epsilon_effective,
+            bound,
+        )
     elif estimate is None and not losses.unknown:
         # Rounding may have made another triple the worst one: at most by the errors of the deepest.
         deepest = _rounding(mechanism.lexicon, 2.0 * losses.largest_log)
@@ -636,13 +654,12 @@ def _described(
         size = sum(abs(log) for log in logs)
         slack = _rounding(mechanism.lexicon, size) if estimate is None else estimate * size
         error = slack / losses.worst.distance  # ε is a loss per distance
-    note = f"; {losses.unknown:,} probabilities too small to compute" if losses.unknown else ""
     return LawAudit(
         losses=losses,
         words=words,
         vocabulary=len(mechanism.lexicon),
         complete=complete,
-        method=f"{law}, {chosen}, every word as output{note}",
+        method=_method(law, chosen, losses.unknown),
         error=error,
         most=most,
         bounded=bound is not None,

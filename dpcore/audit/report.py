@@ -42,6 +42,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create, resolve
 from dpcore.noise.streams import check_seed
 from dpcore.outwards import at_least, at_most
+from dpcore.written import Filled
 
 _PAIR_WORDS = 1000
 _WIDE = 1e-3  # bounds that are farther apart are shown as two numbers
@@ -551,13 +552,22 @@ class AuditSettings:
         most = MAX_AUDIT_ENTRIES // n
         if min(asked, n) <= most:
             return min(asked, n), ""
-        return most, f" Of the {asked:,} words asked for {most:,} are compared, the most here."
+        return most, Filled(
+            " Of the {asked:,} words asked for {most:,} are compared, the most here.",
+            asked=asked,
+            most=most,
+        )
 
     def moved_to(self, epsilon: float, reason: str) -> str:
         """Return a sentence if a claim is audited at another ε than `self.epsilon`, else ""."""
         if epsilon == self.epsilon:
             return ""
-        return f" Audited at ε = {epsilon:.4g} and not at {self.epsilon:.4g}: {reason}."
+        return Filled(
+            " Audited at ε = {epsilon:.4g} and not at {asked:.4g}: {reason}.",
+            epsilon=epsilon,
+            asked=self.epsilon,
+            reason=reason,
+        )
 
     def command(self, key: str, lexicon: Lexicon, *names: str) -> str:
         """Return the command that repeats the audit of one claim.

@@ -22,6 +22,7 @@ from dpcore.limits import MAX_AUDIT_ENTRIES
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.samplers import Radial, radii, radius_cdf
 from dpcore.noise.streams import generator
+from dpcore.written import Filled, listed
 
 # SciPy calls a law with the whole sample; its stub has one number at a time.
 _Law = Callable[[float], float]
@@ -105,12 +106,21 @@ class SamplerReport:
     @property
     def sentence(self) -> str:
         """The tests and their result in words."""
-        state = "all pass" if self.passed else f"these fail: {', '.join(self.failed)}"
-        further = f" and of {', '.join(self.further)}" if self.further else ""
-        return (
-            f"{len(self.checks)} tests of {self.draws:,} noise vectors (length, projections, "
-            f"independence){further}: {state}. A correct sampler fails any of them with "
-            f"probability at most {self.error:g}."
+        state = (
+            Filled("all pass")
+            if self.passed
+            else Filled("these fail: {names}", names=listed(self.failed))
+        )
+        further = Filled(" and of {names}", names=listed(self.further)) if self.further else ""
+        return Filled(
+            "{tests} tests of {draws:,} noise vectors (length, projections, "
+            "independence){further}: {state}. A correct sampler fails any of them with "
+            "probability at most {error:g}.",
+            tests=len(self.checks),
+            draws=self.draws,
+            further=further,
+            state=state,
+            error=self.error,
         )
 
 

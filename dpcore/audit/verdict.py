@@ -10,6 +10,7 @@ from enum import StrEnum
 from dpcore.arrays import a_number
 from dpcore.errors import ParameterError
 from dpcore.lexicon.cache import FIELDS, brief
+from dpcore.written import Filled
 
 Number = float | int | str
 """Figure of a verdict; a number that is not finite is kept as text ("∞")."""
@@ -66,7 +67,7 @@ class SamplerTest:
         """The finding in a few words, with the smallest p-value."""
         if self.agrees:
             return "no test tells the sampler from its law"
-        return f"{Outcome.DISAGREES} (p = {self.p_value:.2g})"
+        return Filled("{finding} (p = {p:.2g})", finding=str(Outcome.DISAGREES), p=self.p_value)
 
     def judged(self, claim: Outcome) -> Outcome:
         """Return the outcome of an audit, given the outcome of the claim about the law.
@@ -77,7 +78,9 @@ class SamplerTest:
 
     def label(self, claim: str) -> str:
         """Return the outcome as a table shows it: both findings, if the sampler fails."""
-        return claim if self.agrees else f"{self.outcome}; of the law: {claim}"
+        if self.agrees:
+            return claim
+        return Filled("{outcome}; of the law: {claim}", outcome=self.outcome, claim=claim)
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form."""
@@ -153,7 +156,7 @@ class Verdict:
         if self.sampler is not None and self.law is not None:
             return self.sampler.label(str(self.law))
         if self.outcome is Outcome.NOT_REFUTED:
-            return f"not refuted ({self.extent})"
+            return Filled("not refuted ({extent})", extent=self.extent)
         return str(self.outcome)
 
     def to_dict(self) -> dict[str, object]:

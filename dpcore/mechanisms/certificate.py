@@ -38,6 +38,7 @@ from dpcore.limits import CERTIFIED_AT_ONCE_WORDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.outwards import at_most
+from dpcore.written import Filled, Numeral, listed
 
 _STEPS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 EPSILONS = (*(float(f"{step:g}e{power}") for power in range(-1, 3) for step in _STEPS), 1e3)
@@ -364,24 +365,27 @@ class CalibratedMechanism(Mechanism):
         value = self.check_epsilon(epsilon)
         proved = self.promise(value)
         if self.certificate is None:
-            return replace(proved, reason=f"{proved.reason} {self._without_certificate()}")
+            return replace(proved, reason=listed((proved.reason, self._without_certificate()), " "))
         if not self.certificate.strength(value) > self.proved_strength(value):
             return proved
         return replace(
             proved,
             status=Status.CERTIFIED,
-            reason=(
-                f"The loss of all pairs of the {len(self.lexicon):,} words and all outputs was "
-                f"computed or bounded: with this noise it is at most ε = {at_most(value)} times "
-                "their distance. For another vocabulary it need not be."
+            reason=Filled(
+                "The loss of all pairs of the {words:,} words and all outputs was computed or "
+                "bounded: with this noise it is at most ε = {epsilon} times their distance. For "
+                "another vocabulary it need not be.",
+                words=len(self.lexicon),
+                epsilon=Numeral(at_most(value)),
             ),
-            source=f"computed on this lexicon; {proved.source}",
+            source=Filled("computed on this lexicon; {source}", source=proved.source),
         )
 
     def _without_certificate(self) -> str:
-        return (
+        return Filled(
             "There is no certificate of this lexicon with these settings, which would allow less "
-            f"noise: `{self.calibrate_command}` computes it."
+            "noise: `{command}` computes it.",
+            command=self.calibrate_command,
         )
 
     @property

@@ -13,6 +13,7 @@ from dpcore.errors import ParameterError
 from dpcore.guarantee import Rounding
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import ELEMENTARY, Metric, gamma
+from dpcore.written import Filled
 
 _BARS = 10  # words of a picture
 _PICTURES = 4  # values of ε shown in a notebook
@@ -206,10 +207,12 @@ def weights_rounding(moved: float = 0.0) -> Rounding:
     tau = moved + ELEMENTARY
     return Rounding(
         relative=2.0 * tau,
-        reason=(
+        reason=Filled(
             "Words are drawn exactly in proportion to computed weights (in whole numbers, with as "
             "many random bits as it takes), and float64 computes each weight, and so their sum, "
-            f"to within a factor of 1 ± {tau:.2g}: the loss between two words may be larger by "
-            f"{4.0 * tau:.2g}, and ε by that over their distance."
+            "to within a factor of 1 ± {error:.2g}: the loss between two words may be larger by "
+            "{loss:.2g}, and ε by that over their distance.",
+            error=tau,
+            loss=4.0 * tau,
         ),
     )

@@ -36,6 +36,7 @@ from dpcore.mechanisms.mechanism import (
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Digits, Rows, Weights, draws
+from dpcore.written import Filled
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -206,7 +207,9 @@ class KAryResponse(Response):
         return PureLocalPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
-            reason="A word is e^ε times as likely to come out if it went in as if another did.",
+            reason=Filled(
+                "A word is e^ε times as likely to come out if it went in as if another did."
+            ),
             source=self.source,
             rounding=weights_rounding(),
         )
@@ -368,10 +371,11 @@ class NeighbourResponse(Response):
         return PureLocalPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
-            reason=(
-                f"Each word has {self.width(epsilon):,} outputs that are e^ε times as likely as "
-                "all others, so that all words have one normaliser, and two words differ on an "
-                "output by a factor of e^ε at most."
+            reason=Filled(
+                "Each word has {outputs:,} outputs that are e^ε times as likely as all others, so "
+                "that all words have one normaliser, and two words differ on an output by a "
+                "factor of e^ε at most.",
+                outputs=self.width(epsilon),
             ),
             source=self.source,
             rounding=weights_rounding(),

@@ -30,6 +30,7 @@ from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
+from dpcore.written import Filled
 
 # Euclidean noise before the nearest word is taken: claims A1, A2, A3, A9.
 #
@@ -76,8 +77,9 @@ def sampler_verdict(
         met=met,
         fails=not report.passed,
         computed=report.sentence + gaps.pop("further", ""),
-        failing_step="The sampler does not draw from the density of the proof; the proof is "
-        "untouched.",
+        failing_step=Filled(
+            "The sampler does not draw from the density of the proof; the proof is untouched."
+        ),
         law=law,
         sampler=test,
         epsilon=value,
@@ -208,7 +210,9 @@ def hyperbolic(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         numbers,
         epsilon=epsilon,
         met=(True, True),
-        further=settings.moved_to(epsilon, "there is such a density only above the dimension − 1"),
+        further=settings.moved_to(
+            epsilon, Filled("there is such a density only above the dimension − 1")
+        ),
     )
     # The hyperbolic lexicon is used, whatever lexicon is given.
     command = settings.command("hyperbolic", lexicon, "epsilon", "draws", "seed")

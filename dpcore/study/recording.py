@@ -30,6 +30,7 @@ from dpcore.study.recorded import Entry, Recorded
 from dpcore.study.runner import Sources, collected, gather, run
 from dpcore.study.tables import UNDEFINED, tidy, words_table
 from dpcore.study.vocabularies import BUNDLED, CORPORA, CountedLexicon, load_vocabulary
+from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -337,7 +338,12 @@ def undefined_sentence(recorded: Recorded) -> str:
         values = sorted(set(part["epsilon"].tolist()))
         logs = ", ".join(f"{math.log(value):.4g}" for value in values)
         sentences.append(
-            f"{series} is not defined at {len(values)} of the ε that were asked for "
-            f"(ln ε = {logs}), so nothing is drawn there."
+            Filled(
+                "{series} is not defined at {count} of the ε that were asked for (ln ε = {logs}), "
+                "so nothing is drawn there.",
+                series=series,
+                count=len(values),
+                logs=logs,
+            )
         )
     return " ".join(sentences)

@@ -26,7 +26,7 @@ from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import budget_table
 from pages.shared.figure import csv_button, show_figure
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.link import choose_seed, segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import load_language_model
@@ -379,7 +379,7 @@ def budget_view(scene: AttackerScene) -> None:
         return
     table = budget_table(scene.words, spent)
     show_figure(budget_figure(table), budget_caption(table, spent.nearest_success), table, "budget")
-    st.text(spent.statement)
+    st.text(retold(spent.statement))
     unknown = bench.sentence.protected - len(known)
     if unknown:
         note(

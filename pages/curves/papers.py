@@ -38,7 +38,7 @@ from dpcore.study.recording import provenance, undefined_sentence
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import APPENDIX_C
 from pages.shared.figure import Sheet, show_figure
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
 from pages.shared.once import latest
@@ -100,22 +100,22 @@ def papers_view(name: str) -> None:
     try:
         record = recorded(name)
         compared, table = comparison_rows(record), comparison_table(record)
-        source = study.source or say("no paper: mechanisms with their own settings")
-        note(f"**{study.title}** ({source})")
+        source = say(study.source) or say("no paper: mechanisms with their own settings")
+        note(f"**{say(study.title)}** ({source})")
         show_panels(record)
     except DpcoreError as error:
         refuse(say("The recorded results could not be read."), error)
         return
     undefined = undefined_sentence(record)
     if undefined:
-        note(undefined)
+        note(retold(undefined))
     if compared:
         st.header(say("The paper and our measurement"), anchor=False)
         for row in compared:
             show_compared(row)
     st.header(say("How it was made"), anchor=False)
     show_line(record.entry.command)
-    st.text("\n".join(provenance(record.entry)))
+    st.text("\n".join(map(retold, provenance(record.entry))))
     keys = record.table["mechanism"].unique().tolist()
     papers = PAPERS.get(name.partition("-")[0], Paper("")).cited
     cited = tuple(dict.fromkeys((*papers, *(c for key in keys for c in MECHANISMS[key].cited))))
@@ -147,7 +147,7 @@ def show_panels(record: Recorded) -> None:
 
 def _panel(figure: Drawing, key: str) -> None:
     """Draw one figure with its title."""
-    st.markdown(f"**{figure.panel.title}**")
+    st.markdown(f"**{say(figure.panel.title)}**")
     if figure.panel.quantity == TRADE:
         show_figure(trade_figure(figure.table), trade_caption(figure.table), figure.table, key)
         return
@@ -245,7 +245,7 @@ def _formula(mechanism: Mechanism, table: pd.DataFrame, title: str) -> pd.DataFr
         else laplace_sentences(rows, epsilon, d)
     )
     for sentence in sentences:
-        st.text(sentence)
+        st.text(retold(sentence))
     return table[table["epsilon"] == epsilon]
 
 

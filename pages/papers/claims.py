@@ -20,7 +20,7 @@ from dpcore.papers.claims import CLAIMS, RecordedVerdicts
 from dpcore.papers.overview import PAPER, PAPERS, REPAIRS, SAYS, brief, cost, measured, shown
 from pages.papers.store import CLAIM, compute_all, find_verdict
 from pages.shared import link
-from pages.shared.language import later, numeral, say
+from pages.shared.language import later, numeral, retold, say
 from pages.shared.link import choose_one
 from pages.shared.messages import SIGNS, note
 
@@ -223,7 +223,7 @@ def _row(key: str, verdict: Verdict | None) -> Row:
         word=say("not computed") if verdict is None else word(verdict.outcome),
         says=say(SAYS[key]),
         name=say(str(facts()[key]["title"])),
-        figure="" if verdict is None else measured(verdict),
+        figure="" if verdict is None else retold(measured(verdict)),
         more=more if repairs else "",
         refuted=verdict is not None and verdict.outcome is Outcome.REFUTED,
     )
@@ -270,7 +270,7 @@ _COSTS = {
 
 def signed(verdict: Verdict) -> str:
     """Return the verdict as a sign and words."""
-    return f"{SIGNS[verdict.outcome]} {say(verdict.label)}"
+    return f"{SIGNS[verdict.outcome]} {retold(verdict.label)}"
 
 
 def overview_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -293,7 +293,9 @@ def settings_table(verdict: Verdict) -> pd.DataFrame:
 
 def conditions_table(verdict: Verdict) -> pd.DataFrame:
     """Return the conditions of the claim, and whether these settings meet them."""
-    rows = [(say("✔ met") if c.met else say("✘ not met"), c.text) for c in verdict.conditions]
+    rows = [
+        (say("✔ met") if c.met else say("✘ not met"), retold(c.text)) for c in verdict.conditions
+    ]
     return pd.DataFrame(rows, columns=["state", "condition"])
 
 
@@ -305,7 +307,7 @@ def price(verdict: Verdict) -> str:
     name, value = paid
     epsilon = verdict.settings.get("epsilon")
     amount = numeral(brief(value))
-    figure = say(_COSTS[name], amount=amount) if name in _COSTS else f"{name} {amount}"
+    figure = say(_COSTS[name], amount=amount) if name in _COSTS else f"{say(name)} {amount}"
     if epsilon is None:
         return figure
     return say("at ε = {epsilon}: {figure}", epsilon=numeral(brief(epsilon)), figure=figure)

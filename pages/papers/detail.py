@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 
+import pandas as pd
 import streamlit as st
 
 from dpcore.audit.report import AuditSettings
@@ -36,7 +37,7 @@ from pages.papers.claims import (
 from pages.papers.controls import choose_settings
 from pages.papers.store import compute, find_verdict
 from pages.shared.figure import show_figure
-from pages.shared.language import later, say
+from pages.shared.language import later, numeral, retold, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.once import once
 from pages.shared.progress import Reporter
@@ -106,6 +107,7 @@ def _draw() -> None:
     st.rerun()
 
 
+_WRITTEN = r"[^A-Za-z]*\d[^A-Za-z]*(e[-+]?\d+)?"
 _COMPUTED = later("How is this verdict computed?")  # each figure of a verdict says so itself
 
 
@@ -215,29 +217,30 @@ def _verdict(verdict: Verdict) -> None:
     # st.text: sources, conditions and figures are not Markdown, and some name words.
     left, right = st.columns(2, border=True)
     with left:
-        _paragraph(say("It says"), f"{verdict.claim}\n({verdict.source})")
+        _paragraph(say("It says"), f"{retold(verdict.claim)}\n({retold(verdict.source)})")
     with right:
-        _paragraph(say("Computed here"), measured(verdict))
+        _paragraph(say("Computed here"), retold(measured(verdict)))
     if verdict.failing_step:
         refuted = verdict.outcome is Outcome.REFUTED
         _paragraph(
-            say("The step that fails") if refuted else say("The mistake"), verdict.failing_step
+            say("The step that fails") if refuted else say("The mistake"),
+            retold(verdict.failing_step),
         )
-    _paragraph(say("What holds, and why"), verdict.repair)
+    _paragraph(say("What holds, and why"), retold(verdict.repair))
 
 
 def _computed(verdict: Verdict) -> None:
-    _paragraph(say("What was computed"), verdict.computed)
+    _paragraph(say("What was computed"), retold(verdict.computed))
     if verdict.conditions:
         st.markdown(say("**Conditions**"))
         show_table(conditions_table(verdict), say("Conditions of the claim, and which are met"))
     st.markdown(say("**The figures**"))
     show_table(
-        figures_table(verdict), say("The figures of this verdict, by name"), height="content"
+        _told(figures_table(verdict)), say("The figures of this verdict, by name"), height="content"
     )
     if verdict.settings:
         st.markdown(say("**Computed at**"))
-        show_table(settings_table(verdict), say("Settings of this verdict"))
+        show_table(_told(settings_table(verdict)), say("Settings of this verdict"))
     note(
         say(
             "An audit can **refute** a claim or fail to. Only a proof shows it for every "
@@ -245,6 +248,19 @@ def _computed(verdict: Verdict) -> None:
             "concerns the mechanism in real numbers; the page Rewrite shows the effect of "
             "rounding beside each guarantee."
         )
+    )
+
+
+def _told(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of names and values in the language of the page."""
+    names, values = table.columns
+    # A value may be a word of the lexicon, which stays as it is.
+    numbers = table[values].str.fullmatch(_WRITTEN)
+    return table.assign(
+        **{
+            names: table[names].map(say),
+            values: table[values].where(~numbers, table[values].map(numeral)),
+        }
     )
 
 

@@ -24,7 +24,7 @@ from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.claims import Row, listing
 from pages.shared import link
 from pages.shared.figure import show_figure
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.learning.curves import LEARNING_TABS, VIEW, learning_views
 from pages.shared.learning.evidence import Evidence, Rows, choose_part, show_examples
 from pages.shared.link import short_tabs
@@ -145,8 +145,8 @@ def _row(name: str, entry: Entry) -> Row:
         paper=paper_of(name),
         sign=sign,
         word=word,
-        says=entry.title,
-        name=entry.source,
+        says=say(entry.title),
+        name=say(entry.source),
         figure=comes_to(counts),
     )
 
@@ -226,13 +226,13 @@ def recorded_rows(name: str) -> Rows:
 def experiment(record: Recorded) -> None:
     """Draw a recorded experiment."""
     entry = record.entry
-    st.header(entry.title, anchor=False)
+    st.header(say(entry.title), anchor=False)
     source = (
-        say("To be compared with {source}.", source=entry.source)
+        say("To be compared with {source}.", source=say(entry.source))
         if entry.source
         else say("There is no paper to compare with.")
     )
-    note(f"{entry.sizes} {source}".strip())
+    note(f"{retold(entry.sizes)} {source}".strip())
     if entry.source:
         counts = agreement(compared_rows(record))
         st.text(f"{comes_to(counts)}.")

@@ -9,7 +9,7 @@ from dpcore.outwards import at_least
 from dpcore.papers.packages import PackageAudit, RecordedPackages, read_packages
 from pages.papers.claims import Row, listing
 from pages.shared import link
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.messages import SIGNS, note
 from pages.shared.once import once
 from pages.shared.table import show_table
@@ -53,12 +53,14 @@ def choose_audit(record: RecordedPackages, chosen: PackageAudit) -> None:
 
 def package_detail(audit: PackageAudit, record: RecordedPackages) -> None:
     """Draw the details of one audit."""
-    st.header(f"{audit.package}: {audit.mechanism}", anchor=False)
-    st.text(f"{SIGNS[audit.outcome]} {say(audit.label)}")
-    st.markdown(say("Claimed: {claim} ({source}).", claim=audit.claim, source=audit.source))
-    st.text(audit.shown)
+    st.header(f"{audit.package}: {say(audit.mechanism)}", anchor=False)
+    st.text(f"{SIGNS[audit.outcome]} {retold(audit.label)}")
+    st.markdown(
+        say("Claimed: {claim} ({source}).", claim=retold(audit.claim), source=retold(audit.source))
+    )
+    st.text(retold(audit.shown))
     for finding in audit.findings:
-        st.text(say("Found: {finding}", finding=finding))
+        st.text(say("Found: {finding}", finding=retold(finding)))
     share = audit.fields["unchanged"]
     note(
         say(
@@ -106,8 +108,8 @@ def _row(audit: PackageAudit) -> Row:
         paper=audit.package,
         sign=SIGNS[audit.outcome],
         word=say(str(audit.outcome)),
-        says=audit.mechanism,
-        name=audit.claim,
+        says=say(audit.mechanism),
+        name=retold(audit.claim),
         figure="; ".join((low, *leaks)),
         refuted=audit.outcome.name == "REFUTED",
     )

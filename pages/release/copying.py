@@ -33,7 +33,7 @@ from pages.release.counted import counted_view
 from pages.release.keeping import CopyChoices
 from pages.release.uploading import Source
 from pages.shared.fragments import fragment
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.messages import inform, note, refuse
 from pages.shared.once import session_memo
 from pages.shared.progress import timed
@@ -227,7 +227,7 @@ def _warned(mechanism: Mechanism, epsilon: float) -> bool:
         ),
         icon=":material/warning:",
     )
-    st.text(guarantee.reason)
+    st.text(retold(guarantee.reason))
     return st.checkbox(
         say("I have read {read} and want this copy anyway", read=read),
         # By mechanism: what was read about one says nothing about another.

@@ -20,7 +20,7 @@ from dpcore.rewrite.documents import AuthorSizes, author_sizes
 from dpcore.tables.files import Columns
 from pages.release.uploading import Source
 from pages.shared.dial import group_of
-from pages.shared.language import say
+from pages.shared.language import retold, say
 from pages.shared.messages import note
 from pages.shared.once import latest, session_memo
 from pages.shared.progress import Reporter
@@ -139,7 +139,7 @@ def say_author(
             words=sizes.words,
         )
     )
-    st.text(composed.statement)
+    st.text(retold(composed.statement))
     note(
         say(
             "Many texts together reveal who wrote them. How many of 100 people were found by that "

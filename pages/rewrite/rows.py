@@ -15,7 +15,7 @@ from dpcore.rewrite.sentence import Sentence, SentenceDraw
 from dpcore.rewrite.vocabulary import Role
 from pages.rewrite.scene import at_same_leakage, without_epsilon
 from pages.shared.dial import Group, group_of
-from pages.shared.language import numeral, say
+from pages.shared.language import numeral, retold, say
 from pages.shared.messages import SIGNS
 from pages.shared.promised import promised_epsilon
 from pages.shared.session import Bench
@@ -51,7 +51,7 @@ def mechanism_row(
         none = math.isnan(epsilon)
         label = say("no ε at this leakage") if none else say("not defined here")
         status = {"kind": "none", "icon": "–", "label": label, "line": ""}
-        about = [[say("How it works"), _how(mechanism)], [say("Source"), mechanism.source]]
+        about = [[say("How it works"), _how(mechanism)], [say("Source"), retold(mechanism.source)]]
         problem = without_epsilon(mechanism) if none else str(error)
         return row | {"problem": problem, "status": status, "promise": about}
     rewrite = drawn.at(epsilon)
@@ -92,9 +92,11 @@ def likely(bench: Bench, mechanism: Mechanism, place: int, epsilon: float) -> di
         return entry | {"note": note}
     law, top = likeliest(bench, mechanism, word, epsilon, TOP)
     entry["outputs"] = [list(output) for output in top]
-    exact = say("exact ({method})", method=law.method)
+    exact = say("exact ({method})", method=retold(law.method))
     estimate = say(
-        "estimated: {method}, standard error up to {error:.2g}", method=law.method, error=law.error
+        "estimated: {method}, standard error up to {error:.2g}",
+        method=retold(law.method),
+        error=law.error,
     )
     return entry | {"note": exact if law.exact else estimate}
 
@@ -122,10 +124,10 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
     status = str(promise.status)
     kept = status in {"proved", "certified on this lexicon"}
     # Where the promise is not kept, the reason stands in the row itself and not behind a click.
-    line = say("guarantee") if kept else promise.reason
-    whole = promise.for_tokens(composed.words)
+    line = say("guarantee") if kept else retold(promise.reason)
+    whole = retold(promise.for_tokens(composed.words))
     if composed.helps:
-        whole += f" {composed.statement}"
+        whole += f" {retold(composed.statement)}"
     return {
         "status": {
             "kind": status.split()[0],
@@ -134,11 +136,11 @@ def _card(mechanism: Mechanism, composed: Composition) -> dict[str, Any]:
             "line": line,
         },
         "promise": [
-            [say("Guarantee for each word"), promise.statement],
+            [say("Guarantee for each word"), retold(promise.statement)],
             [say("For this text"), whole],
-            [say("Status"), f"{say(status)}: {promise.reason}"],
-            [say("Source"), promise.source],
-            *([[say("Rounding"), promise.rounding.reason]] if promise.rounding else []),
+            [say("Status"), f"{say(status)}: {retold(promise.reason)}"],
+            [say("Source"), retold(promise.source)],
+            *([[say("Rounding"), retold(promise.rounding.reason)]] if promise.rounding else []),
             [say("How it works"), _how(mechanism)],
         ],
     }

@@ -15,13 +15,12 @@ from contextlib import contextmanager
 from functools import cache
 from numbers import Real
 from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpcore.written import Filled, Named, Numeral
+from dpcore.written import Filled, Gaps, Named, Numeral, Templates
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -89,6 +88,15 @@ def say(sentence: str, /, **values: Any) -> str:
     return _Numbers().format(told, **values) if values else told
 
 
+def retold(text: str) -> str:
+    """Translate a text of the engine that has lost its gaps: of a verdict, a record, a guarantee.
+
+    Its template is found in the catalogue by its words.
+    """
+    spoken = language()
+    return text if spoken == ENGLISH else say(_templates(spoken).read(str(text)))
+
+
 @contextmanager
 def speaking(spoken: str) -> Iterator[None]:
     """Run a block in this language: for a file that is made while no page is drawn."""
@@ -151,18 +159,36 @@ def translated(sentence: str, spoken: str) -> str:
     return _catalogue(spoken).gettext(sentence) if sentence else ""  # the header is stored under ""
 
 
+class _Catalogue(gettext.GNUTranslations):
+    """Catalogue that names its sentences."""
+
+    _catalog: dict[str, str]  # of the base class, which does not declare it
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the English sentences."""
+        return iter(self._catalog)
+
+
 @cache
-def _catalogue(spoken: str) -> gettext.NullTranslations:
+def _catalogue(spoken: str) -> _Catalogue:
     """Return the catalogue of a language, read at the first request."""
-    return gettext.translation(DOMAIN, str(LOCALE), [spoken])
+    return gettext.translation(DOMAIN, str(LOCALE), [spoken], _Catalogue)
 
 
-class _Numbers(Formatter):
+@cache
+def _templates(spoken: str) -> Templates:
+    """Return the sentences of a catalogue as templates, compiled at the first request."""
+    return Templates(_catalogue(spoken).sentences())
+
+
+class _Numbers(Gaps):
     """Formatter of numbers with a comma before the decimals and points between the thousands."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Format one value; only numbers change: a plain text may be a word with a point in it."""
-        if isinstance(value, Filled | Named | Numeral):
+        if isinstance(value, Numeral):
+            return say(value)
+        if isinstance(value, Filled | Named):
             value = say(value)
         text = str(super().format_field(value, format_spec))
         if isinstance(value, bool) or not isinstance(value, Real):

@@ -21,7 +21,7 @@ from dpcore.study.recording import seeds
 from pages.shared import link
 from pages.shared.figure import Sheet, csv_button, drawing_buttons, sheet_buttons, show_numbers
 from pages.shared.fragments import remembered
-from pages.shared.language import Waiting, later, say
+from pages.shared.language import Waiting, later, retold, say
 from pages.shared.messages import note, provenance, refuse
 
 if TYPE_CHECKING:
@@ -225,16 +225,16 @@ def show_compared(row: Row) -> None:
     Not a table: its columns would be too narrow for the reasons.
     """
     numbers = [
-        say("The paper: {figure}", figure=row.in_paper),
-        say("Measured here: {figure}", figure=row.ours),
+        say("The paper: {figure}", figure=retold(row.in_paper)),
+        say("Measured here: {figure}", figure=retold(row.ours)),
     ]
     if row.difference:
-        numbers.append(say("Difference: {difference}", difference=row.difference))
+        numbers.append(say("Difference: {difference}", difference=retold(row.difference)))
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{row.quantity}** ({row.figure})")
+        st.markdown(f"**{retold(row.quantity)}** ({retold(row.figure)})")
         left, right = st.columns([2, 3])
         left.text("\n".join(numbers))
-        right.text(row.reason)
+        right.text(retold(row.reason))
 
 
 def papers_view(experiment: Recorded) -> None:
@@ -265,13 +265,13 @@ def made_view(experiment: Recorded) -> None:
             )
         )
     st.header(say("How it was made"), anchor=False)
-    st.text("\n".join(how_made(experiment.entry)))
+    st.text("\n".join(map(retold, how_made(experiment.entry))))
 
 
 def recorded_footer(experiment: Recorded) -> None:
     """Draw the source of a recorded view, and data that does not leave it."""
     entry = experiment.entry
-    parts = [entry.title, *(lexicon["title"] for lexicon in entry.lexicons)]
+    parts = [say(entry.title), *(say(lexicon["title"]) for lexicon in entry.lexicons)]
     if not entry.of_words:
         trials = len(seeds(entry))
         parts.append(say("1 trial") if trials == 1 else say("{seeds} trials", seeds=trials))

@@ -25,6 +25,7 @@ from dpcore.mechanisms.bulk import BATCH
 from dpcore.mechanisms.mechanism import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial, radii
+from dpcore.written import Filled
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +47,9 @@ class MultivariateLaplace(RadialMechanism):
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
-            reason="The log-density of the noise changes by at most ε times the distance moved.",
+            reason=Filled(
+                "The log-density of the noise changes by at most ε times the distance moved."
+            ),
             source=self.source,
             rounding=self.rounding(value),
         )
@@ -146,9 +149,10 @@ class Mahalanobis(MultivariateLaplace):
             metric="regularised Mahalanobis",
             euclidean_factor=float(factor),
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "As for multivariate Laplace, in the metric of the public covariance; in Euclidean "
-                f"distance its parameter is {value * factor:.4g}."
+                "distance its parameter is {parameter:.4g}.",
+                parameter=value * factor,
             ),
             source=self.source,
             rounding=self.rounding(value),
@@ -260,22 +264,25 @@ class RandomProjection(MultivariateLaplace):
             return MetricPrivacy(
                 epsilon=value,
                 status=Status.PROVED,
-                reason=(
+                reason=Filled(
                     "The noise is scaled by the largest stretch of this public matrix over all "
-                    f"pairs of words, {self.stretch:.4g}."
+                    "pairs of words, {stretch:.4g}.",
+                    stretch=self.stretch,
                 ),
-                source=f"{self.source}; stretch computed",
+                source=Filled("{source}; stretch computed", source=self.source),
                 rounding=self.rounding(value),
             )
         bound = stretch_quantile(len(self.lexicon), self.dimensions, self.delta)
         return MetricPrivacy(
             epsilon=value * bound,
             status=Status.CONDITIONAL,
-            reason=(
-                f"Holds if the matrix stretches no pair by more than 1 + β = {bound:.4g}, which "
-                f"fails for a share of at most {self.delta:.3g} of all matrices."
+            reason=Filled(
+                "Holds if the matrix stretches no pair by more than 1 + β = {bound:.4g}, which "
+                "fails for a share of at most {share:.3g} of all matrices.",
+                bound=bound,
+                share=self.delta,
             ),
-            source=f"{self.source}, with β from the exact law of one stretch",
+            source=Filled("{source}, with β from the exact law of one stretch", source=self.source),
             rounding=self.rounding(value),
         )
 

@@ -56,6 +56,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
 from dpcore.mechanisms.settings import EpsilonRange, parameter
 from dpcore.noise.samplers import Radial, directions
+from dpcore.written import Filled
 
 HYPERBOLIC_DISTANCE = "hyperbolic"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one product: 16 MB
@@ -115,15 +116,22 @@ class Hyperbolic(Mechanism):
     @property
     def caution(self) -> str:
         """Warning that the mechanism changes few words, and the lexicon that it suits."""
-        low = f"ε must be above {self.admissible.low:g}"
+        low = Filled("ε must be above {low:g}", low=self.admissible.low)
         if not self._made_for_it:
-            return (
-                f"{low}, and vectors are read as points of hyperbolic space, which these were not "
-                f"made for: the lexicon {HYPERBOLIC_NAME} holds WordNet's hierarchy in few "
-                "dimensions"
+            return Filled(
+                "{low}, and vectors are read as points of hyperbolic space, which these were not "
+                "made for: the lexicon {name} holds WordNet's hierarchy in few dimensions",
+                low=low,
+                name=HYPERBOLIC_NAME,
             )
-        text = f"{low}; as ε falls towards that, a word still stays with {self.left:.0%} on average"
-        return text if self.left < _MOST_STAY else f"{text}: less of a scale changes more"
+        text = Filled(
+            "{low}; as ε falls towards that, a word still stays with {share:.0%} on average",
+            low=low,
+            share=self.left,
+        )
+        if self.left < _MOST_STAY:
+            return text
+        return Filled("{text}: less of a scale changes more", text=text)
 
     @cached_property
     def left(self) -> float:
@@ -153,7 +161,7 @@ class Hyperbolic(Mechanism):
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "The density falls by e^(−ε·d_H) with respect to the volume of hyperbolic space, "
                 "of which all points look alike: its normaliser is the same for all words, and by "
                 "the triangle inequality its logarithm changes by at most ε times the distance "

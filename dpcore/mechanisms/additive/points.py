@@ -24,6 +24,7 @@ from dpcore.lexicon.progress import silent
 from dpcore.limits import SEPARATED_AT_ONCE_WORDS
 from dpcore.mechanisms.additive.rays import largest_norm
 from dpcore.noise.samplers import Radial
+from dpcore.written import Filled
 
 _COPIES = 4  # copies of the size of the vectors
 _KEPT = 64  # points of any size
@@ -270,7 +271,7 @@ class Decoding:
         return Rounding(total_variation=total, reason=_REASON) if total <= 1.0 else None
 
 
-_REASON = (
+_REASON = Filled(
     "Rounding of the noise, of the noisy point and of the comparison, and the grains of NumPy's "
     "samplers, bounded for every word and set of outputs; assumed is that those samplers have "
     "their law to 2^-50 and that the search is exact. A guarantee of loss l holds for what is "

@@ -41,6 +41,7 @@ from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm, SparseLaw
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
+from dpcore.written import Filled
 
 
 def scores(distance: FloatArray) -> FloatArray:
@@ -87,32 +88,40 @@ class CusText(ExactMechanism):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Return the guarantee: ε within a set, between any two words, or none (see the module)."""
         value, n = self.check_epsilon(epsilon), len(self.lexicon)
-        inside = "weight and normaliser change by a factor of at most e^(ε/2) each"
+        inside = Filled("weight and normaliser change by a factor of at most e^(ε/2) each")
         if self.form == "drawn":
             status = Status.PROVED
-            reason = (
+            reason = Filled(
                 "A set of the partition is drawn with ε/2, and a word of it with ε/2; the scores "
                 "of both lie between 0 and 1, so each draw has a loss of at most ε/2."
             )
         elif self.form == "aggressive":
             status = Status.REFUTED
-            reason = (
-                f"Each word has {min(self.k, n)} possible outputs of its own: an output that is "
-                "not among those of the other word gives it away, with a loss of ∞, however near "
-                "the two words are. The form “drawn” holds."
+            reason = Filled(
+                "Each word has {outputs} possible outputs of its own: an output that is not among "
+                "those of the other word gives it away, with a loss of ∞, however near the two "
+                "words are. The form “drawn” holds.",
+                outputs=min(self.k, n),
             )
             if self.k >= n:
                 status = Status.PROVED
-                reason = f"All words are in every set, and {inside}."
+                reason = Filled("All words are in every set, and {inside}.", inside=inside)
         elif self.k >= n:
-            status, reason = Status.PROVED, f"All words are in one set, and {inside}."
+            status = Status.PROVED
+            reason = Filled("All words are in one set, and {inside}.", inside=inside)
         else:
             status = Status.CONDITIONAL
-            reason = (
-                f"Both words must stand in one set of {self.k}: there {inside}. Words of two sets "
-                f"have no output in common, a loss of ∞: which of about {-(-n // self.k):,} sets a "
-                f"word is in, {math.log2(-(-n // self.k)):.3g} of {math.log2(n):.3g} bits, is "
-                "given away. The form “drawn” holds between any two words."
+            sets = -(-n // self.k)
+            reason = Filled(
+                "Both words must stand in one set of {size}: there {inside}. Words of two sets "
+                "have no output in common, a loss of ∞: which of about {sets:,} sets a word is "
+                "in, {bits:.3g} of {all_bits:.3g} bits, is given away. The form “drawn” holds "
+                "between any two words.",
+                size=self.k,
+                inside=inside,
+                sets=sets,
+                bits=math.log2(sets),
+                all_bits=math.log2(n),
             )
         return PureLocalPrivacy(
             epsilon=value,
@@ -130,10 +139,15 @@ class CusText(ExactMechanism):
         if self.form == "drawn" or self.k >= n:
             return ""
         if self.form == "aggressive":
-            return "Nearly every pair of words has an output that is possible for one of them only"
-        return (
-            f"The set of {self.k} words is always given away: "
-            f"{math.log2(-(-n // self.k)):.3g} of the {math.log2(n):.3g} bits of a word"
+            return Filled(
+                "Nearly every pair of words has an output that is possible for one of them only"
+            )
+        return Filled(
+            "The set of {size} words is always given away: {bits:.3g} of the {all_bits:.3g} bits "
+            "of a word",
+            size=self.k,
+            bits=math.log2(-(-n // self.k)),
+            all_bits=math.log2(n),
         )
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:

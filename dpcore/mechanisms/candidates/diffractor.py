@@ -34,6 +34,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
+from dpcore.written import Filled
 
 TOUR_DISTANCE = "tour"
 """Name of the metric: places on the lists."""
@@ -70,7 +71,7 @@ class Diffractor(ExactMechanism):
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "On each list the noise keeps ε times the number of places, stopping at an end "
                 "sees the noisy place only, and a mixture of lists keeps the largest of their "
                 "bounds. The distance is that of places, not of meaning."
@@ -120,10 +121,12 @@ class Diffractor(ExactMechanism):
         """Warning that neighbours in meaning may be far apart on the lists."""
         near = self.lexicon.with_metric("euclidean").neighbours(2).indices[:, 1]
         apart = np.abs(self.places - self.places[:, near]).max(axis=0)
-        return (
-            f"Words that mean nearly the same may be far apart: for a quarter of all words it is "
-            f"{int(np.quantile(apart, 0.75)):,} places or more to the nearest word on some list, "
-            f"and at most {int(apart.max()):,}: ε is guaranteed for each place"
+        return Filled(
+            "Words that mean nearly the same may be far apart: for a quarter of all words it is "
+            "{many:,} places or more to the nearest word on some list, and at most {most:,}: ε is "
+            "guaranteed for each place",
+            many=int(np.quantile(apart, 0.75)),
+            most=int(apart.max()),
         )
 
 

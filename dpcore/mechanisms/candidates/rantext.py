@@ -45,6 +45,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import standard_gumbel
 from dpcore.outwards import at_least, delta_at_most
+from dpcore.written import Filled, Numeral
 
 _A, _B = 0.01658160142016071, 9.311083811697406
 _C, _D = 19.064721649556482, 38.1294334077209
@@ -198,26 +199,32 @@ class RanText(ExactMechanism):
         if self.form == "published":
             short = delta_at_most(math.log(self.falls_short(value)))
             output, one, other, loss = _counterexample(self.lexicon, value)
-            excluded = (
+            excluded = Filled(
                 "Words beyond the random distance are not candidates, where the exponential "
                 "mechanism would give them the least score. The distance falls short of the "
-                f"largest between two words with probability at most {short}"
+                "largest between two words with probability at most {short}",
+                short=Numeral(short),
             )
             if loss > value:
                 status = Status.REFUTED
-                reason = (
-                    f"{excluded}. On this lexicon the output “{output}” has a loss of at least "
-                    f"{at_least(loss)} between “{one}” and “{other}”. The form “fixed” "
-                    "holds."
+                reason = Filled(
+                    "{excluded}. On this lexicon the output “{output}” has a loss of at least "
+                    "{loss} between “{one}” and “{other}”. The form “fixed” holds.",
+                    excluded=excluded,
+                    output=output,
+                    loss=Numeral(at_least(loss)),
+                    one=one,
+                    other=other,
                 )
             else:
-                reason = (
-                    f"{excluded}, and up to that δ the guarantee holds. Whether every output keeps "
-                    "ε, only an audit can tell: two distant words do not refute it."
+                reason = Filled(
+                    "{excluded}, and up to that δ the guarantee holds. Whether every output keeps "
+                    "ε, only an audit can tell: two distant words do not refute it.",
+                    excluded=excluded,
                 )
         if self.form == "fixed":
             status = Status.PROVED
-            reason = (
+            reason = Filled(
                 "The score max(0, 1 − d/R) lies between 0 and 1 for a public R, and every word may "
                 "come out: weight and normaliser change by a factor of at most e^(ε/2) each."
             )
@@ -245,9 +252,10 @@ class RanText(ExactMechanism):
         law = radius_law(self.lexicon)
         mean = float(law.masses @ law.middles)
         deviation = math.sqrt(max(0.0, float(law.masses @ (law.middles - mean) ** 2)))
-        return (
-            f"The random distance hardly varies (by {deviation / mean:.0%} of its mean): a word "
-            "beyond it is ruled out nearly for certain"
+        return Filled(
+            "The random distance hardly varies (by {share:.0%} of its mean): a word beyond it is "
+            "ruled out nearly for certain",
+            share=deviation / mean,
         )
 
     # -- the law

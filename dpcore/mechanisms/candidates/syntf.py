@@ -30,6 +30,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm
 from dpcore.mechanisms.settings import parameter
+from dpcore.written import Filled
 
 _BLOCK = 512  # words whose vectors or similarities are computed at a time
 
@@ -59,14 +60,15 @@ class SynTF(ExactMechanism):
 
     def guarantee(self, epsilon: float) -> Guarantee:
         """Return the guarantee: ε between any two words, proved if all words are candidates."""
-        reason = (
+        reason = Filled(
             "A similarity lies between 0 and 1, so weight and normaliser change by a factor of at "
             "most e^(ε/2) each, and every word may come out."
         )
         if self._restricted:
-            reason = (
-                f"Each word has {self.k} possible outputs of its own: one that is not possible "
-                "for the other word has a loss of ∞. With candidates=all the guarantee holds."
+            reason = Filled(
+                "Each word has {outputs} possible outputs of its own: one that is not possible "
+                "for the other word has a loss of ∞. With candidates=all the guarantee holds.",
+                outputs=self.k,
             )
         value = self.check_epsilon(epsilon)
         return PureLocalPrivacy(

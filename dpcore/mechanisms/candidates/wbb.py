@@ -41,6 +41,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.law import weights_rounding
 from dpcore.mechanisms.mechanism import ColumnForm, SparseLaw
 from dpcore.mechanisms.settings import parameter
+from dpcore.written import Filled
 
 _ERROR = 1e-6  # of a logarithm, from the distances of the stored table
 
@@ -88,16 +89,17 @@ class WordsBlendingBoxes(ExactMechanism):
         """Return the guarantee: ε between any two words, refuted, or proved with the floor."""
         value = self.check_epsilon(epsilon)
         status = Status.REFUTED
-        reason = (
+        reason = Filled(
             "A word never comes out in its own place, but it does for some other word: the loss is "
             "∞ at every ε, and words with no common candidate are told apart for certain. The form "
             "“floor” holds."
         )
         if self.form == "floor":
             status = Status.PROVED
-            reason = (
-                f"Any word comes out with probability {self.floor(value) / len(self.lexicon):.3g} "
-                "or more, and with at most e^ε times as much."
+            reason = Filled(
+                "Any word comes out with probability {least:.3g} or more, and with at most e^ε "
+                "times as much.",
+                least=self.floor(value) / len(self.lexicon),
             )
         return PureLocalPrivacy(
             epsilon=value,
@@ -175,9 +177,11 @@ class WordsBlendingBoxes(ExactMechanism):
         """Warning that the output is never the input word."""
         if self.form == "floor":
             return ""
-        return (
-            f"Each word has {self.size} possible outputs of {len(self.lexicon):,}, and itself is "
-            "never one of them: an output rules most words out for certain"
+        return Filled(
+            "Each word has {size} possible outputs of {words:,}, and itself is never one of them: "
+            "an output rules most words out for certain",
+            size=self.size,
+            words=len(self.lexicon),
         )
 
 

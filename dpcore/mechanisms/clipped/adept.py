@@ -26,6 +26,7 @@ from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.clipped.clipped import ClippedLaplace
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial, draws
+from dpcore.written import Filled
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,22 +73,24 @@ class Adept(ClippedLaplace):
         """Return the guarantee: the claim, refuted for d ≥ 2, with the true ε."""
         value = self.check_epsilon(epsilon)
         if self.dimension == 1:
-            status, reason = Status.PROVED, "In one dimension the L1 and the L2 norm are the same."
+            status = Status.PROVED
+            reason = Filled("In one dimension the L1 and the L2 norm are the same.")
         else:
             status = Status.REFUTED
-            reason = (
-                f"Clipping bounds the Euclidean norm, the noise needs a bound on the L1 norm: the "
-                f"true ε for two vectors is √d·ε = {self.true_epsilon(value):.4g} at the worst"
-            )
             here = self.far_pair[0] * value
-            if here > value:
-                reason += f", and {here:.4g} for two words of this vocabulary"
-            reason += ". (For the noisy vector; the nearest word may give away less.)"
+            more = Filled(", and {here:.4g} for two words of this vocabulary", here=here)
+            reason = Filled(
+                "Clipping bounds the Euclidean norm, the noise needs a bound on the L1 norm: the "
+                "true ε for two vectors is √d·ε = {worst:.4g} at the worst{more}. (For the noisy "
+                "vector; the nearest word may give away less.)",
+                worst=self.true_epsilon(value),
+                more=more if here > value else "",
+            )
         return PureLocalPrivacy(
             epsilon=value,
             status=status,
             reason=reason,
-            source=f"{self.source}; Habernal 2021",
+            source=Filled("{source}; Habernal 2021", source=self.source),
             rounding=self.rounding(value),
         )
 

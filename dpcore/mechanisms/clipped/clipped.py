@@ -29,6 +29,7 @@ from dpcore.mechanisms.mechanism import VectorNoise
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.samplers import Radial
 from dpcore.outwards import at_most, delta_at_most, safe_end
+from dpcore.written import Filled, Numeral
 
 # Calibration of Gaussian noise: δ of a σ, and σ of a δ.
 #
@@ -267,9 +268,10 @@ class ClippedLaplace(ClippedRadial):
         return PureLocalPrivacy(
             epsilon=value,
             status=Status.PROVED,
-            reason=(
-                f"Clipped vectors differ by at most {at_most(self.sensitivity)} in the norm of the "
-                "noise, and its scale is that over ε."
+            reason=Filled(
+                "Clipped vectors differ by at most {most} in the norm of the noise, and its scale "
+                "is that over ε.",
+                most=Numeral(at_most(self.sensitivity)),
             ),
             source=self.source,
             rounding=self.rounding(value),
@@ -330,14 +332,20 @@ class ClippedGaussian(ClippedRadial):
         # Computed from σ itself, from above, and not taken from the calibration.
         true = gaussian_log_delta_bounds(value, self.scale(value), self.sensitivity)[1]
         holds = float(true) <= math.log(self.delta)
-        least = delta_at_most(float(true))
+        least = Numeral(delta_at_most(float(true)))
         return ApproximateLocalPrivacy(
             epsilon=value,
             log_delta=math.log(self.delta),
             status=Status.PROVED if holds else Status.REFUTED,
             reason=(
-                f"The exact δ of this noise at this ε is at most {least}"
-                + ("." if holds else f", above the claimed {self.delta:.3g}.")
+                Filled("The exact δ of this noise at this ε is at most {least}.", least=least)
+                if holds
+                else Filled(
+                    "The exact δ of this noise at this ε is at most {least}, above the claimed "
+                    "{claimed:.3g}.",
+                    least=least,
+                    claimed=self.delta,
+                )
             ),
             source=self.source,
             rounding=self.rounding(value),

@@ -32,6 +32,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange, parameter
 from dpcore.noise.samplers import Radial, quantile, shifted_out, uniforms
 from dpcore.outwards import safe_end
+from dpcore.written import Filled
 
 # Required cut of truncated Laplace noise, and the true δ of a cut.
 #
@@ -442,21 +443,30 @@ class TrLaplace(TruncatedLaplaceMechanism):
         # Two numbers: the δ of one difference can refute, a bound on all δ can prove.
         noise = self.truncation(value)
         true = worst_delta(noise, self.bound, self.dimension)
-        exact = f"At this ε the exact δ for two clipped vectors 2C apart is {true:.4g}"
+        exact = Filled(
+            "At this ε the exact δ for two clipped vectors 2C apart is {true:.4g}", true=true
+        )
         if self.dimension == 1:
-            status, reason = Status.PROVED, "In one dimension the proof's volume is right."
+            status = Status.PROVED
+            reason = Filled("In one dimension the proof's volume is right.")
         elif math.log(true) > self.log_delta:  # r < 1 keeps δ above 1e-17 or so
             status = Status.REFUTED
-            reason = (
-                f"{exact}: the proof bounds the volume of the difference of the supports by a "
-                "cube of side Δ∞."
+            reason = Filled(
+                "{exact}: the proof bounds the volume of the difference of the supports by a "
+                "cube of side Δ∞.",
+                exact=exact,
             )
         elif math.log(worst_delta_bound(noise, self.bound, self.dimension)) <= self.log_delta:
             status = Status.PROVED
-            reason = f"{exact}, below the claim, at these settings; the theorem's proof is wrong."
+            reason = Filled(
+                "{exact}, below the claim, at these settings; the theorem's proof is wrong.",
+                exact=exact,
+            )
         else:
             status = Status.CONDITIONAL
-            reason = f"{exact}, below the claim, if no other difference is worse."
+            reason = Filled(
+                "{exact}, below the claim, if no other difference is worse.", exact=exact
+            )
         return ApproximateLocalPrivacy(
             epsilon=value,
             log_delta=self.log_delta,
@@ -493,7 +503,7 @@ class TrLaplaceCorrected(TruncatedLaplaceMechanism):
             epsilon=value,
             log_delta=math.log(self.delta),
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "The cut is the shortest whose exact δ, at the worst difference, is the stated, "
                 "rounded outward."
             ),

@@ -46,7 +46,7 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
-from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status
+from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status, two_texts
 from dpcore.lexicon.kinds import Shares, shares_of
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distance_error, distances, paired_distances
@@ -58,6 +58,7 @@ from dpcore.mechanisms.law import tem_rounding
 from dpcore.mechanisms.mechanism import ColumnForm, LossBounds
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
+from dpcore.written import Filled, listed
 
 BUDGET_DISTANCE = "budgeted"
 """Name of the metric: distances times shares."""
@@ -88,30 +89,38 @@ class BudgetPrivacy(MetricPrivacy):
 
     @property
     def _statement(self) -> str:
-        listed = ", ".join(f"{epsilon:.4g} for {words}" for words, epsilon in self.budgets)
+        budgets = listed(
+            Filled("{epsilon:.4g} for {words}", epsilon=epsilon, words=words)
+            for words, epsilon in self.budgets
+        )
         if self.between is None:
-            promised = (
-                "any two words at Euclidean distance d explain it within a factor of e^(b·d), b "
-                "the smaller of their budgets"
+            return Filled(
+                "Whatever word comes out, any two words at Euclidean distance d explain it within "
+                "a factor of e^(b·d), b the smaller of their budgets. Budgets: {budgets}.",
+                budgets=budgets,
             )
-        else:
-            promised = (
-                "any two words with one budget b at Euclidean distance d explain it within a "
-                "factor of e^(b·d), two with different budgets within one of "
-                f"e^{self.between:.4g}"
-            )
-        return f"Whatever word comes out, {promised}. Budgets: {listed}."
+        return Filled(
+            "Whatever word comes out, any two words with one budget b at Euclidean distance d "
+            "explain it within a factor of e^(b·d), two with different budgets within one of "
+            "e^{between:.4g}. Budgets: {budgets}.",
+            between=self.between,
+            budgets=budgets,
+        )
 
     def _for_tokens(self, tokens: int) -> str:
         """Return the statement for several tokens: losses add up, each by its own two words."""
-        words = "protected word" if tokens == 1 else "protected words"
-        of_two = "the smaller of their budgets"
-        if self.between is not None:
-            of_two = f"their budget, or {self.between:.4g} where they have different ones"
-        return (
-            f"For two texts that differ in nothing but their {tokens} {words}, place by place, "
-            "the factor is at most e^L, L the sum over the places of b·d, d the distance of the "
-            f"two words and b {of_two}."
+        texts = two_texts(tokens)
+        if self.between is None:
+            return Filled(
+                "{texts} the factor is at most e^L, L the sum over the places of b·d, d the "
+                "distance of the two words and b the smaller of their budgets.",
+                texts=texts,
+            )
+        return Filled(
+            "{texts} the factor is at most e^L, L the sum over the places of b·d, d the distance "
+            "of the two words and b their budget, or {between:.4g} where they have different ones.",
+            texts=texts,
+            between=self.between,
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -232,18 +241,20 @@ class Budget(ExactMechanism):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Return the guarantee ε·d″, proved for both metrics."""
         value, shares = self.check_epsilon(epsilon), self.shares
-        proof = "so weight and normaliser each change by a factor of at most e^(ε·d″/2)."
         if self.promise == "same":
-            reason = (
+            reason = Filled(
                 "Within one budget d″ is the share times the Euclidean distance, between budgets "
-                f"it is {self.apart:.4g}: a metric, {proof} Which budget a word has is a fact "
-                "about it that the second figure alone protects."
+                "it is {apart:.4g}: a metric, so weight and normaliser each change by a factor of "
+                "at most e^(ε·d″/2). Which budget a word has is a fact about it that the second "
+                "figure alone protects.",
+                apart=self.apart,
             )
         else:
-            reason = (
+            reason = Filled(
                 "d″ is at most the smaller share times the Euclidean distance, and shorter where a "
                 "way over words of a small share is: losses obey the triangle inequality, so no "
-                f"mechanism could guarantee more budget. It is a metric, {proof}"
+                "mechanism could guarantee more budget. It is a metric, so weight and normaliser "
+                "each change by a factor of at most e^(ε·d″/2)."
             )
         separation = self.lexicon.with_metric(Metric.EUCLIDEAN).extent.separation
         factor = float(shares.values.max())

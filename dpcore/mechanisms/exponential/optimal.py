@@ -60,6 +60,7 @@ from dpcore.mechanisms.mechanism import ColumnForm, KernelLaw, LossBounds
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.outwards import at_least, at_most
+from dpcore.written import Filled, Numeral, listed
 
 # Words that the optimal mechanism keeps, compared with the bound.
 
@@ -94,20 +95,24 @@ class Standing:
     @property
     def sentence(self) -> str:
         """Both shares as text, with the conditions."""
-        at = f"ε = {self.epsilon:.6g}"
-        both = (
-            f"With the weights for {at} a share of {at_least(self.kept, places=6)} stays of "
-            f"words that are all equally likely, and no mechanism that keeps {at} keeps more than "
-            f"{at_most(self.bound, places=6)}"
+        both = Filled(
+            "With the weights for ε = {epsilon:.6g} a share of {kept} stays of words that are all "
+            "equally likely, and no mechanism that keeps ε = {epsilon:.6g} keeps more than {bound}",
+            epsilon=self.epsilon,
+            kept=Numeral(at_least(self.kept, places=6)),
+            bound=Numeral(at_most(self.bound, places=6)),
         )
         if self.attained:
-            return (
-                f"{both}, nor lets more of such words be guessed. The two agree, as they do "
-                "at and above the critical ε of the lexicon: here it is optimal."
+            return Filled(
+                "{both}, nor lets more of such words be guessed. The two agree, as they do at and "
+                "above the critical ε of the lexicon: here it is optimal.",
+                both=both,
             )
-        return (
-            f"{both}. That is {at_least(100.0 * self.reached, places=1)} % of the bound: below "
-            "the critical ε of the lexicon another mechanism may keep more."
+        return Filled(
+            "{both}. That is {percent} % of the bound: below the critical ε of the lexicon another "
+            "mechanism may keep more.",
+            both=both,
+            percent=Numeral(at_least(100.0 * self.reached, places=1)),
         )
 
 
@@ -295,7 +300,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "Between two words at distance d the distances to an output differ by at most d, "
                 "and the normalisers by no more than this exponent allows for."
             ),
@@ -313,16 +318,17 @@ class Optimal(CalibratedMechanism, ExactMechanism):
             plain = super().guarantee(value)
             if standing is None:
                 return plain
-            return replace(plain, reason=f"{plain.reason} {standing.sentence}")
-        sentence = "" if standing is None else f" {standing.sentence}"
+            return replace(plain, reason=listed((plain.reason, standing.sentence), " "))
+        reason = Filled(
+            "P(y | w) = a_y·e^(−ε·d(w, y)) has no normaliser that depends on the word, so the "
+            "triangle inequality alone bounds the loss by ε·d; that rows sum to 1 was computed for "
+            "all {words:,} words, to 6 digits, which ε allows for.",
+            words=len(self.lexicon),
+        )
         return MetricPrivacy(
             epsilon=value,
             status=Status.PROVED,
-            reason=(
-                "P(y | w) = a_y·e^(−ε·d(w, y)) has no normaliser that depends on the word, so the "
-                "triangle inequality alone bounds the loss by ε·d; that rows sum to 1 was computed "
-                f"for all {len(self.lexicon):,} words, to 6 digits, which ε allows for.{sentence}"
-            ),
+            reason=reason if standing is None else listed((reason, standing.sentence), " "),
             source=self.source,
             metric=self.metric,
             euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),

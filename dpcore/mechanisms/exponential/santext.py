@@ -53,6 +53,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.noise.samplers import standard_gumbel
+from dpcore.written import Filled, listed
 
 COSINE = "cosine"
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of noise: 16 MB
@@ -114,13 +115,13 @@ class SanText(ExactMechanism):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Return the guarantee ε·d, proved for a metric, refuted for 1 − cos θ."""
         value = self.check_epsilon(epsilon)
-        reason = (
+        reason = Filled(
             "Between two words at distance d the distance to any output differs by at most d, so "
             "weight and normaliser each change by a factor of at most e^(ε·d/2)."
         )
         factor = euclidean_factor(self.lexicon, self._parsed)
         if self.metric == COSINE:
-            reason = (
+            reason = Filled(
                 "1 − cos θ breaks the triangle inequality: two words at a small angle θ are θ²/2 "
                 "apart, but their distances to a third may differ by sin θ, and the loss per "
                 "distance grows as 2/θ. With metric=angular the guarantee holds."
@@ -331,26 +332,32 @@ class SanTextPlus(ExactMechanism):
     def guarantee(self, epsilon: float) -> Guarantee:
         """Return the guarantee ε·d if both words are sensitive; proved if all words are."""
         value, first, n = self.check_epsilon(epsilon), self.first_sensitive, len(self.lexicon)
-        reason = (
+        reason = Filled(
             "Between two words at distance d the distance to any output differs by at most d, so "
-            "weight and normaliser each change by a factor of at most e^(ε·d/2)"
+            "weight and normaliser each change by a factor of at most e^(ε·d/2)."
         )
         if first == 0:
-            status, reason = Status.PROVED, f"All words are sensitive. {reason}."
+            status = Status.PROVED
+            reason = listed((Filled("All words are sensitive."), reason), " ")
         else:
             status = Status.CONDITIONAL
             reached = (
-                "the other words always come out as they are"
+                Filled("Outside of them, the other words always come out as they are.")
                 if self.p == 0
-                else f"between a sensitive word and another the loss is at most ε·d + ln(1/p), "
-                f"ln(1/p) = {math.log(1 / self.p):.4g}, on sensitive outputs, and an output that "
-                "is not sensitive proves that it went in"
+                else Filled(
+                    "Outside of them, between a sensitive word and another the loss is at most "
+                    "ε·d + ln(1/p), ln(1/p) = {more:.4g}, on sensitive outputs, and an output that "
+                    "is not sensitive proves that it went in.",
+                    more=math.log(1 / self.p),
+                )
             )
-            reason = (
-                f"Both words must be among the {n - first:,} sensitive ones, from "
-                f"“{self.lexicon.words[first]}” on in the public order. {reason}. Outside of "
-                f"them, {reached}."
+            among = Filled(
+                "Both words must be among the {sensitive:,} sensitive ones, from “{word}” on in "
+                "the public order.",
+                sensitive=n - first,
+                word=self.lexicon.words[first],
             )
+            reason = listed((among, reason, reached), " ")
         return MetricPrivacy(
             epsilon=value,
             status=status,

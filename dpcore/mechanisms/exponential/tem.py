@@ -51,6 +51,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import parameter
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.noise.samplers import standard_gumbel
+from dpcore.written import Filled
 
 # Closed form of TEM, as functions of distances alone (Carvalho et al. 2021, Algorithm 2).
 
@@ -230,11 +231,11 @@ class TruncatedExponential(ExactMechanism):
         return MetricPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "Between two words at distance d the truncated distance to any output differs by "
                 "at most d, so weight and normaliser each change by a factor of at most e^(ε·d/2)."
             ),
-            source="Carvalho et al. 2021, Theorem 2",
+            source=Filled("Carvalho et al. 2021, Theorem 2"),
             metric=self.metric,
             euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),
@@ -450,11 +451,11 @@ class TemCalibrated(CalibratedMechanism, TruncatedExponential):
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "With the exponent ε/2 the truncated distance to any output differs by at most d "
                 "between two words, so weight and normaliser each change by at most e^(ε·d/2)."
             ),
-            source="Carvalho et al. 2021, Theorem 2",
+            source=Filled("Carvalho et al. 2021, Theorem 2"),
             metric=self.metric,
             euclidean_factor=euclidean_factor(self.lexicon, Metric.parse(self.metric)),
             rounding=self.rounding(epsilon),

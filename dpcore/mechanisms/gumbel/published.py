@@ -40,6 +40,7 @@ from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.poisson import poisson_quantile, poisson_weights
 from dpcore.noise.samplers import truncated_gumbel
+from dpcore.written import Filled
 
 # Largest relative deviation of `log_law` from a plain quadrature that was observed, with distances
 # that are spread out: an estimate, not a bound. Where a claim is refuted, it is by
@@ -102,7 +103,7 @@ class TruncatedGumbel(ExactMechanism):
         return MetricPrivacy(
             epsilon=self.check_epsilon(epsilon),
             status=Status.REFUTED,
-            reason=(
+            reason=Filled(
                 "The theorem claims this for every vocabulary and every ε of its domain, and exact "
                 "computation contradicts it near the lower end: on 5,403 GloVe vectors, at a "
                 "claimed ε of 63.2, the output 'hah' tells 'haven' from 'entire' with a true ε of "

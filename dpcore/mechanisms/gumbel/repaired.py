@@ -50,6 +50,7 @@ from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.discrete import Rows, Weights
 from dpcore.noise.poisson import candidate_weights, poisson_quantile, whole_vocabulary_weight
 from dpcore.noise.samplers import standard_gumbel
+from dpcore.written import Filled
 
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
 _FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
@@ -115,10 +116,13 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         rows = np.sort(distances(self.lexicon.vectors, self.lexicon.vectors[words]), axis=1)
         strength = np.array([self.strength(least)])
         stays = [float(law_of(row[: self.heads], row, strength)[0, 0]) for row in rows]
-        return (
-            f"At its lowest ε here, {least:.4g}, a word stays with probability "
-            f"{float(np.mean(stays)):.4g} (mean of {words.size} words, the least "
-            f"{min(stays):.3g}), and more often at any larger ε"
+        return Filled(
+            "At its lowest ε here, {least:.4g}, a word stays with probability {mean:.4g} (mean of "
+            "{words} words, the least {lowest:.3g}), and more often at any larger ε",
+            least=least,
+            mean=float(np.mean(stays)),
+            words=words.size,
+            lowest=min(stays),
         )
 
     def noise_scale(self, epsilon: float) -> float:
@@ -131,12 +135,12 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         return MetricPrivacy(
             epsilon=epsilon,
             status=Status.PROVED,
-            reason=(
+            reason=Filled(
                 "Every word is a candidate with probability above 1/n whatever went in, and noise "
                 "without truncation moves no weight by more than e^(d/b): the loss is at most "
                 "d/b + ln(e^(d/b) + A), and that over d is largest at the smallest distance."
             ),
-            source="our derivation, for the repaired noise",
+            source=Filled("our derivation, for the repaired noise"),
             rounding=self.rounding(epsilon),
         )
 

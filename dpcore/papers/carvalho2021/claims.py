@@ -14,8 +14,11 @@ from dpcore.limits import MAX_AUDIT_WORDS
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
+from dpcore.written import Filled
 
-LITTLE_CUT = "at a smaller ε γ is above ¾ of the largest distance, and little or nothing is cut off"
+LITTLE_CUT = Filled(
+    "at a smaller ε γ is above ¾ of the largest distance, and little or nothing is cut off"
+)
 _SAMPLE = 10  # times `settings.words`: private words compared where the vocabulary is large
 
 

@@ -23,6 +23,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
 from dpcore.papers.carvalho2021.claims import loss_numbers
 from dpcore.papers.claim import judged
+from dpcore.written import Filled
 
 # Shared by these claims: a sample of words, and numbers of a mechanism on it.
 
@@ -272,7 +273,9 @@ def rantext(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         fewer=fewer,
         pairs=int(chosen.sum()),
         epsilon=epsilon,
-        moved=settings.moved_to(epsilon, "below 2 the distance is so long that all words are near"),
+        moved=settings.moved_to(
+            epsilon, Filled("below 2 the distance is so long that all words are near")
+        ),
     )
 
 
@@ -287,7 +290,7 @@ def rantext_fixed(
         settings,
         progress,
         epsilon,
-        moved=settings.moved_to(epsilon, "as the published form is"),
+        moved=settings.moved_to(epsilon, Filled("as the published form is")),
     )
 
 

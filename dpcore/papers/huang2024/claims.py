@@ -31,8 +31,11 @@ from dpcore.mechanisms.clipped.trlaplace import (
     worst_delta_bound,
 )
 from dpcore.papers.claim import judged
+from dpcore.written import Filled
 
-OUT_OF_RANGE = "the published formula has no noise for so large an ε; this is half its limit"
+OUT_OF_RANGE = Filled(
+    "the published formula has no noise for so large an ε; this is half its limit"
+)
 _PAIR_WORDS = 1000  # words among which the least protected pair is searched for
 
 

@@ -36,6 +36,7 @@ from dpcore.papers.carvalho2021.claims import (
 )
 from dpcore.papers.claim import judged
 from dpcore.papers.field.candidates import nearest_of_each, proved, sampled_words
+from dpcore.written import Filled, Numeral
 
 _SAMPLE = 5  # times `settings.words`: private words compared for the repair of truncated Gumbel
 
@@ -84,7 +85,8 @@ def gumbel_repaired(
         "noise scale b": mechanism.noise_scale(epsilon),
         "lowest epsilon": low,
     }
-    moved = settings.moved_to(epsilon, f"1.5 times its lowest ε, {low:.4g}, is the least audited")
+    least = Filled("1.5 times its lowest ε, {low:.4g}, is the least audited", low=low)
+    moved = settings.moved_to(epsilon, least)
     return _verdict(mechanism, audit, settings, numbers, count=count, fewer=fewer, moved=moved)
 
 
@@ -242,10 +244,14 @@ def optimal(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         numbers=numbers,
         met=[True, attained],
         epsilon=epsilon,
-        reached="" if attained else f": {at_least(100.0 * (1.0 - gap), places=1)} % of the bound",
+        reached=""
+        if attained
+        else Filled(
+            ": {percent} % of the bound", percent=Numeral(at_least(100.0 * (1.0 - gap), places=1))
+        ),
         gap=gap,
         reading=reading,
-        moved=settings.moved_to(epsilon, "the nearest ε whose weights are known"),
+        moved=settings.moved_to(epsilon, Filled("the nearest ε whose weights are known")),
     )
 
 

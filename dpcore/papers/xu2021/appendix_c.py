@@ -46,6 +46,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.poisson import poisson_weights
 from dpcore.noise.samplers import Radial, radius_cdf
 from dpcore.plots.style import number, probability_text
+from dpcore.written import Filled
 
 COLUMNS = (
     "mechanism",
@@ -274,37 +275,56 @@ def laplace_sentences(rows: Sequence[Row], epsilon: float, dimension: int) -> li
         epsilon: one of the rows.
         dimension: d of the vectors.
     """
-    sentences = []
+    sentences: list[str] = []
     if dimension > 1:
         sentences.append(
-            "Appendix C: a word stays with probability 1 − exp(−εδ/4). That is the chance that one "
-            f"number of law Lap(2/ε) is shorter than δ/2. The noise is a vector of {dimension} "
-            f"coordinates, {dimension}/ε long on average; and to be shorter than δ/2 is enough to "
-            "stay, but not needed. The formula is exact in one dimension, at half the ε that it "
-            "names, for a word with neighbours at distance δ on both sides."
+            Filled(
+                "Appendix C: a word stays with probability 1 − exp(−εδ/4). That is the chance that "
+                "one number of law Lap(2/ε) is shorter than δ/2. The noise is a vector of "
+                "{dimension} coordinates, {dimension}/ε long on average; and to be shorter than "
+                "δ/2 is enough to stay, but not needed. The formula is exact in one dimension, at "
+                "half the ε that it names, for a word with neighbours at distance δ on both sides.",
+                dimension=dimension,
+            )
         )
     else:
         sentences.append(
-            "Appendix C: a word stays with probability 1 − exp(−εδ/4). In one dimension, with "
-            "neighbours at distance δ on both sides, that is exact at half the ε that it names."
+            Filled(
+                "Appendix C: a word stays with probability 1 − exp(−εδ/4). In one dimension, with "
+                "neighbours at distance δ on both sides, that is exact at half the ε that it names."
+            )
         )
     for row in _at(rows, epsilon):
         ratio = row["formula"] / row["nw_high"] if row["nw_high"] > 0 else math.inf
         about = row["formula"] / row["truth"] if row["truth"] > 0 else math.inf
+        times = ""
         if row["nw_low"] < row["nw_high"]:
-            times = f", at least {number(ratio)} times as much as the truth" if ratio >= 2 else ""
-        else:
-            times = f", {number(about)} times as much as the truth" if 2 <= about < 1e6 else ""
+            if ratio >= 2:
+                times = Filled(", at least {ratio} times as much as the truth", ratio=number(ratio))
+        elif 2 <= about < 1e6:
+            times = Filled(", {ratio} times as much as the truth", ratio=number(about))
         sentences.append(
-            f"At ε = {number(epsilon)}, “{row['word']}” (δ = {row['nearest']:.3g}): the formula "
-            f"gives {row['formula']:.3g}{times}; it stays with probability "
-            f"{probability_text(row['truth'], row['nw_low'], row['nw_high'])}."
+            Filled(
+                "At ε = {epsilon}, “{word}” (δ = {nearest:.3g}): the formula gives "
+                "{formula:.3g}{times}; it stays with probability {truth}.",
+                epsilon=number(epsilon),
+                word=row["word"],
+                nearest=row["nearest"],
+                formula=row["formula"],
+                times=times,
+                truth=probability_text(row["truth"], row["nw_low"], row["nw_high"]),
+            )
         )
     for word, points in _by_word(rows):
         half = 4.0 * math.log(2.0) / points[0]["nearest"] if points[0]["nearest"] > 0 else math.inf
         sentences.append(
-            f"Half the time: by the formula “{word}” stays that often at ε = {half:.3g}, "
-            f"in fact {_half(points)}."
+            Filled(
+                "Half the time: by the formula “{word}” stays that often at ε = {half:.3g}, in "
+                "fact {reached}.",
+                word=word,
+                half=half,
+                reached=_half(points),
+            )
         )
     return sentences
 
@@ -313,11 +333,13 @@ def _half(points: list[Row]) -> str:
     """Say between which measured ε a word begins to stay half the time."""
     reached = next((i for i, row in enumerate(points) if row["truth"] >= 0.5), None)
     if reached is None:
-        return "at no ε measured"
+        return Filled("at no ε measured")
     if reached == 0:
-        return f"already at ε = {number(points[0]['epsilon'])}"
-    return (
-        f"between {number(points[reached - 1]['epsilon'])} and {number(points[reached]['epsilon'])}"
+        return Filled("already at ε = {epsilon}", epsilon=number(points[0]["epsilon"]))
+    return Filled(
+        "between {low} and {high}",
+        low=number(points[reached - 1]["epsilon"]),
+        high=number(points[reached]["epsilon"]),
     )
 
 
@@ -329,31 +351,57 @@ def gumbel_sentences(rows: Sequence[Row], epsilon: float, n: int) -> list[str]:
         epsilon: one of the rows.
         n: words of the vocabulary.
     """
-    sentences = [
-        "Appendix C: a word stays with probability at least P(K ≥ 2)/(1 + e^(−δ/b)), the chance of "
-        "beating its nearest neighbour. But it has to beat all K − 1 others, so the inequality "
-        "points the wrong way: P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ) is an upper bound."
+    sentences: list[str] = [
+        Filled(
+            "Appendix C: a word stays with probability at least P(K ≥ 2)/(1 + e^(−δ/b)), the "
+            "chance of beating its nearest neighbour. But it has to beat all K − 1 others, so the "
+            "inequality points the wrong way: P(K = 1) + P(K ≥ 2)·Pr(g₁ − g₂ < δ) is an upper "
+            "bound."
+        )
     ]
     for row in _at(rows, epsilon):
         verdict = (
-            "it contradicts the formula" if row["truth"] < row["formula"] else "no contradiction"
+            Filled("it contradicts the formula")
+            if row["truth"] < row["formula"]
+            else Filled("no contradiction")
         )
         sentences.append(
-            f"At ln ε = {math.log(epsilon):.3g}, “{row['word']}” (δ = {row['nearest']:.3g}): at "
-            f"least {row['formula']:.3g} by the formula; in fact {row['truth']:.3g} ({verdict}); "
-            f"proved: {row['low']:.3g} to {row['high']:.3g}."
+            Filled(
+                "At ln ε = {epsilon:.3g}, “{word}” (δ = {nearest:.3g}): at least {formula:.3g} by "
+                "the formula; in fact {truth:.3g} ({verdict}); proved: {low:.3g} to {high:.3g}.",
+                epsilon=math.log(epsilon),
+                word=row["word"],
+                nearest=row["nearest"],
+                formula=row["formula"],
+                truth=row["truth"],
+                verdict=verdict,
+                low=row["low"],
+                high=row["high"],
+            )
         )
     floor = gumbel_limit(n)
     lowest = min(rows, key=lambda row: float(row["truth"]))
-    seen = (
-        f"“{lowest['word']}” stays with {lowest['truth']:.3g} at ln ε = "
-        f"{math.log(lowest['epsilon']):.3g}"
+    seen = Filled(
+        "“{word}” stays with {truth:.3g} at ln ε = {epsilon:.3g}",
+        word=lowest["word"],
+        truth=lowest["truth"],
+        epsilon=math.log(lowest["epsilon"]),
     )
-    kept = f"is no floor: {seen}" if lowest["truth"] < floor else f"is not undercut here: {seen}"
+    kept = (
+        Filled("is no floor: {seen}", seen=seen)
+        if lowest["truth"] < floor
+        else Filled("is not undercut here: {seen}", seen=seen)
+    )
     sentences.append(
-        f"The appendix's {floor:.1%} for the densest words {kept}. What is certain for every word "
-        f"and ε is the mean of 1/K, {certain_share(n):.1%} for {n:,} words; it falls to 0 as "
-        "1/ln n."
+        Filled(
+            "The appendix's {floor:.1%} for the densest words {kept}. What is certain for every "
+            "word and ε is the mean of 1/K, {certain:.1%} for {words:,} words; it falls to 0 as "
+            "1/ln n.",
+            floor=floor,
+            kept=kept,
+            certain=certain_share(n),
+            words=n,
+        )
     )
     return sentences
 

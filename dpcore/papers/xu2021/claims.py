@@ -23,6 +23,7 @@ from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.gumbel.log_law import PairBounds, certify
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
 from dpcore.papers.claim import judged
+from dpcore.written import Filled
 
 CRAFTED_WORDS = 1000
 
@@ -108,10 +109,12 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         pairs=audit.losses.pairs,
         contradicts=_contradicts(by_hand, here),
         together=(
-            "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
-            "n times that is above 1."
+            Filled(
+                "; and P(u_i | K = n) ≥ exp(−e^(2Δ/b)) cannot hold for all n words at once, since "
+                "n times that is above 1."
+            )
             if together > 1
-            else ", so the bound P(u_i | K = n) ≥ exp(−e^(2Δ/b)) does not follow."
+            else Filled(", so the bound P(u_i | K = n) ≥ exp(−e^(2Δ/b)) does not follow.")
         ),
     )
 
@@ -119,10 +122,12 @@ def xu_theorem_1(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
 def _contradicts(crafted_words: bool, these_words: bool) -> str:
     """Name the vocabularies that contradict the theorem at this ε."""
     if crafted_words and these_words:
-        return "Both contradict the claim."
+        return Filled("Both contradict the claim.")
     if crafted_words:
-        return "The crafted vocabulary contradicts the claim; these words do not."
-    return "These words contradict the claim." if these_words else "Neither contradicts the claim."
+        return Filled("The crafted vocabulary contradicts the claim; these words do not.")
+    if these_words:
+        return Filled("These words contradict the claim.")
+    return Filled("Neither contradicts the claim.")
 
 
 def xu_lemma_1(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
