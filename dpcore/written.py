@@ -143,7 +143,7 @@ class Templates:
         if form or _WRITTEN.fullmatch(text):
             return Numeral(text)
         sentence = self._read(text)
-        if sentence is not text or _SENTENCE.search(f"{text} ") or not re.search(r"\d", text):
+        if sentence is not text or _PROSE.search(f"{text} ") or not re.search(r"\d", text):
             return sentence
         return listed((_figures(part) for part in text.split("; ")), "; ")
 
@@ -151,6 +151,7 @@ class Templates:
 _NUMBER = r"[-−+±]?(?:[\d.,]*\d(?:e[-−+]?\d+)?|∞|inf|nan)%?"
 _WRITTEN = re.compile(f"{_NUMBER}(?: %)?")
 _SENTENCE = re.compile(r"[.:!?”)]\s")
+_PROSE = re.compile(r"[.!?]\s|[“\"'`]")  # nothing that is a list of figures
 _LETTERS = 5
 _FORM = re.compile(r"[-+,.\d]*[defg%,]|\d+")  # of a number, in Python
 _QUOTES = ("“", '"', "'")

@@ -7,10 +7,12 @@ A translator edits `pages/locale/<language>/LC_MESSAGES/pages.po` and runs it ag
 
 import ast
 import io
+import re
 import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from string import Formatter
 
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
@@ -83,6 +85,10 @@ DRAWN = (
 """Titles and names in drawings, which are made in English: see `pages/shared/language.py`."""
 
 
+RECORDED: tuple[str, ...] = ()
+"""Sentences that only records still have, with their gaps."""
+
+
 def sentences() -> dict[str, set[str]]:
     """Every sentence that a page may say, with its files."""
     where: dict[str, set[str]] = {}
@@ -118,7 +124,6 @@ def engine_words() -> set[str]:
     from dpcore.measure.density import STRATA
     from dpcore.measure.targets import OVER
     from dpcore.measure.words import Stratum
-    from dpcore.papers.claim import facts
     from dpcore.papers.overview import PAPERS
     from dpcore.plots.attack.icons import OTHER
     from dpcore.plots.deniability.curves import BANDS
@@ -155,8 +160,7 @@ def engine_words() -> set[str]:
         words += Treatment(keep_stop_words=True, case=case).released(language)
     words += [*TITLES.values(), *EXPLAINED.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
-    for claim in facts().values():
-        words += [claim["title"], claim["says"]]
+    words += [*_claims(), *_comparisons(), *_studies(), *RECORDED]
     words += [NO_PROMISE]
     for redactor in REDACTORS:
         words += [redactor.title, redactor.summary]
@@ -166,6 +170,47 @@ def engine_words() -> set[str]:
     return {str(word) for word in words if word}
 
 
+def _claims() -> Iterator[str]:
+    """Sentences of the audited claims, with their gaps, and names of the figures of verdicts."""
+    from dpcore.papers.claim import facts
+    from dpcore.papers.claims import read_recorded
+
+    kept = {"paper", "uses", "headline", "cost", "repairs", "cited"}
+    for claim in facts().values():
+        for field, sentence in claim.items():
+            if field not in kept:
+                yield from _told(sentence)
+    for verdict in read_recorded().verdicts:
+        yield from filter(_WORD.search, (*verdict.numbers, *verdict.settings))
+
+
+def _comparisons() -> Iterator[str]:
+    """Sentences that compare the papers with measurements, with their gaps."""
+    for path in sorted((ROOT / "dpcore/papers").glob("*/comparison.toml")):
+        rows = read_toml(f"{path.parent.name}/{path.name}")
+        for row in rows.values():
+            yield from _told(list(row.values()) if isinstance(row, dict) else row)
+
+
+def _told(sentences: str | list[str]) -> Iterator[str]:
+    """Yield the sentences that say something besides their gaps."""
+    for sentence in [sentences] if isinstance(sentences, str) else sentences:
+        if _WORD.search("".join(piece for piece, *_ in Formatter().parse(sentence))):
+            yield sentence
+
+
+_WORD = re.compile(r"[^\W\d_]{3}")
+
+
+def _studies() -> Iterator[str]:
+    """Titles, sources and sizes of the recorded studies, and titles of their figures."""
+    from dpcore.papers.studies import EXPERIMENTS, STUDIES
+
+    for study in (STUDIES | EXPERIMENTS).values():
+        yield from (study.title, study.source, study.sizes)
+        yield from (panel.title for panel in study.panels)
+
+
 def _mechanisms() -> Iterator[str]:
     """Titles, summaries and settings of the mechanisms that come along."""
     from dpcore.mechanisms.registry import MECHANISMS, package_of
@@ -173,7 +218,9 @@ def _mechanisms() -> Iterator[str]:
     for kind in MECHANISMS.values():
         if package_of(kind) is None:
             yield from (
-                text for text in (kind.title, kind.summary, kind.caution) if isinstance(text, str)
+                text
+                for text in (kind.title, kind.summary, kind.caution, kind.source)
+                if isinstance(text, str)
             )
             for name, declared in kind.parameters().items():
                 yield from (name.replace("_", " "), declared["help"])

@@ -434,7 +434,9 @@ def audit_mechanism(
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
         losses, most = _audit_pairs(mechanism, value, pairs, seed, progress)
-        chosen: str = Filled("{pairs:,} pairs of words drawn with seed {seed}", pairs=pairs, seed=seed)
+        chosen: str = Filled(
+            "{pairs:,} pairs of words drawn with seed {seed}", pairs=pairs, seed=seed
+        )
         return _described(mechanism, losses, 2 * pairs, False, chosen, most)
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)

@@ -15,6 +15,7 @@ from typing import Any
 from dpcore.papers import read_toml
 from dpcore.plots.style import number
 from dpcore.study.recorded import Figures
+from dpcore.written import Filled
 
 FULL = "-full"
 """Ending of the name of a study of the paper's own size, after that of the study of fewer texts."""
@@ -105,4 +106,8 @@ def rounded(value: float, bound: float) -> str:
     """Explain a printed number that does not exceed its stated bound; empty if it does."""
     if value > bound:
         return ""
-    return f", which is below it: ln ε is printed rounded (ln {bound:g} = {math.log(bound):.4f})"
+    return Filled(
+        ", which is below it: ln ε is printed rounded (ln {bound:g} = {logarithm:.4f})",
+        bound=bound,
+        logarithm=math.log(bound),
+    )

@@ -134,7 +134,20 @@ def numeral(text: str) -> str:
     whole = translated(text, spoken)
     if whole != text:
         return whole
-    return _WORDS.sub(lambda match: translated(match[0], spoken), _exchanged(text))
+    return _WORDS.sub(lambda match: _words(match[0], spoken), _exchanged(text))
+
+
+def _words(text: str, spoken: str) -> str:
+    """Translate the words beside a number: all of them, or the longest beginning that is known."""
+    words = text.split(" ")
+    for end in range(len(words), 0, -1):
+        beginning = " ".join(words[:end])
+        told = translated(beginning, spoken)
+        if told != beginning:
+            break
+    else:
+        end, told = 1, words[0]
+    return " ".join((told, *([_words(" ".join(words[end:]), spoken)] if words[end:] else [])))
 
 
 def _exchanged(number: str) -> str:

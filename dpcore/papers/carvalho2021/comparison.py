@@ -9,6 +9,7 @@ from dpcore.attack.membership import DocumentBound
 from dpcore.papers.row import FULL, Row, comparison_row, epsilon_text, listing, signed
 from dpcore.study.labelled_trial import AS_WRITTEN, STRONGER
 from dpcore.study.recorded import Figures, read_recorded
+from dpcore.written import Filled
 
 row = partial(comparison_row, "carvalho2021")
 """Row about this paper."""
@@ -17,8 +18,7 @@ PRINTED_AT_TWO = {"tem": 0.75, "madlib": 0.52}
 _LEARNERS = {"averaged": "averaged vectors", "tf-idf": "TF-IDF", "network": "network"}
 _ATTACKED = "tf-idf"
 """Classifier whose attacker is compared."""
-_LOWER = " Fewer texts to learn from give a lower ceiling than 12,500 do."
-_MORE = ": a model of {:,} texts remembers more of each than one of 12,500"
+_LOWER = Filled(" Fewer texts to learn from give a lower ceiling than 12,500 do.")
 
 
 def carvalho_rows(figures: Figures) -> tuple[Row, ...]:
@@ -93,7 +93,7 @@ def _same_level(figures: Figures) -> Row:
     def reached(chosen: Figures) -> str:
         return _for_both(lambda curve: epsilon_text(chosen.reaching("accuracy", curve, aim)))
 
-    ceiling = "" if aim == level else "; here near the ceiling"
+    ceiling = "" if aim == level else Filled("; here near the ceiling")
     ours = _for_all(figures, reached)
     return row("same-level", figures, aim=aim, level=level, ceiling=ceiling, ours=ours)
 
@@ -155,7 +155,11 @@ def _equal_attack(figures: Figures) -> Row:
             text += f", accuracy {accuracy:.3f}"
         texts.append(text)
     both = len(shares) == len(PRINTED_AT_TWO)
-    difference = f"TEM minus Madlib here: {signed(shares[0] - shares[1])}" if both else ""
+    difference = ""
+    if both:
+        difference = Filled(
+            "TEM minus Madlib here: {difference}", difference=signed(shares[0] - shares[1])
+        )
     ours = f"{'; '.join(texts)} ({_LEARNERS[_ATTACKED]})"
     return row("equal-attack", figures, level=level, ours=ours, difference=difference)
 
@@ -176,7 +180,12 @@ def _attack(figures: Figures, curve: str) -> Row:
         learner=_LEARNERS[_ATTACKED],
         difference=signed(written.mean - 0.50),
         clean=listing(clean, ".3f"),
-        more="" if figures.name.endswith(FULL) else _MORE.format(figures.option("quarter")),
+        more=""
+        if figures.name.endswith(FULL)
+        else Filled(
+            ": a model of {texts:,} texts remembers more of each than one of 12,500",
+            texts=figures.option("quarter"),
+        ),
     )
 
 

@@ -24,6 +24,7 @@ from dpcore.study.labelled_trial import QUANTITIES
 from dpcore.study.recorded import Figures, read_recorded
 from dpcore.study.utility import solve_margin
 from dpcore.study.utility_summary import curves
+from dpcore.written import Filled, listed
 
 row = partial(comparison_row, "huang2024")
 """Row about this paper."""
@@ -67,9 +68,9 @@ def _vocabulary(figures: Figures) -> Row:
     words = figures.entry.vocabulary
     n, theirs = int(words["words"]), int(words["paper_words"])
     kept = (
-        "its most frequent words that have a GloVe vector."
+        Filled("its most frequent words that have a GloVe vector.")
         if n == theirs
-        else "all its words that are among the 33,860 GloVe vectors at hand."
+        else Filled("all its words that are among the 33,860 GloVe vectors at hand.")
     )
     difference = signed(n - theirs, "+,") if n != theirs else "0"
     sizes = {"n": n, "theirs": theirs, "title": words["title"], "kept": kept}
@@ -87,10 +88,10 @@ def _curve(figures: Figures, curve: str) -> Row:
         else f"{number(deviations()[curve] / epsilon)} C"
         for epsilon in _SHOWN
     ]
-    another = (
-        f"The paper's N_w is {paper.noiseless(_corpus(figures), 'nw'):g} without any noise, so it "
-        "is counted in the text that the auto-encoder writes, which was trained with the noise "
-        "inside: another quantity."
+    another = Filled(
+        "The paper's N_w is {nw:g} without any noise, so it is counted in the text that the "
+        "auto-encoder writes, which was trained with the noise inside: another quantity.",
+        nw=paper.noiseless(_corpus(figures), "nw"),
     )
     return row(
         "curve-trlaplace" if truncated else "curve",
@@ -204,7 +205,7 @@ def _quality(yelp: Figures, quantity: str, curve: str) -> Row:
     printed = paper.printed("yelp", quantity, curve)
     theirs = [printed[epsilon] for epsilon in _SHOWN_UTILITY]
     ours = [yelp.at(quantity, curve, epsilon) for epsilon in _SHOWN_UTILITY]
-    another = (
+    another = Filled(
         " The paper's BERTScore takes another encoder, so even two unlike texts score differently."
     )
     return row(
@@ -313,9 +314,9 @@ def _trlaplace(figures: Figures, key: str, kind: str) -> Row:
         figures,
         kind=_KINDS[kind],
         shown=listing(_SHOWN_UTILITY, "g"),
-        in_paper="around 0.865 at every ε"
+        in_paper=Filled("around 0.865 at every ε")
         if kind == "-random"
-        else "close to the baseline at every ε",
+        else Filled("close to the baseline at every ε"),
         clean=clean,
         private=private,
         kept=chosen.mean("nw", "trlaplace", 20.0),
@@ -458,7 +459,7 @@ def _noiseless_autoencoder(figures: Figures) -> Row:
         figures,
         tables=_tables(figures),
         best=figures.without("rouge1_recall", learner=NEAREST).mean,
-        other=f" With other vectors ROUGE-1 here is: {other}." if other else "",
+        other=Filled(" With other vectors ROUGE-1 here is: {other}.", other=other) if other else "",
         **_beside(ours, theirs),
     )
 
@@ -471,10 +472,12 @@ def _curve_autoencoder(figures: Figures, quantity: str, curve: str) -> Row:
         more = _no_decoder(figures, curve, theirs)
     if curve == "trlaplace":
         wide = [published_deviation(epsilon) for epsilon in _SHOWN_AUTOENCODER]
-        more = (
+        more = Filled(
             " The printed row is as good as without noise at every ε. The noise of Theorem 3 is "
-            f"not small: {listing(wide)} times C in each coordinate, "
-            f"{min(wide) * math.sqrt(paper.DIMENSION):.0f} times as long as the vector or more."
+            "not small: {wide} times C in each coordinate, {long:.0f} times as long as the vector "
+            "or more.",
+            wide=listing(wide),
+            long=min(wide) * math.sqrt(paper.DIMENSION),
         )
     return row(
         "autoencoder-curve",
@@ -502,17 +505,21 @@ def _no_decoder(figures: Figures, curve: str, theirs: list[float]) -> str:
         for epsilon, printed, n in zip(_SHOWN_AUTOENCODER, theirs, nats, strict=True)
         if printed > kept_at_most(n, min(easier, 1.0))
     ]
-    sentence = (
-        f" No decoder whatever can keep more than {listing(bound)} of the words of such "
-        "sentences behind this noise (the information of all its vectors, and what place and "
-        "length let one guess)."
+    sentence = Filled(
+        " No decoder whatever can keep more than {bound} of the words of such sentences behind "
+        "this noise (the information of all its vectors, and what place and length let one guess).",
+        bound=listing(bound),
     )
     if beyond:
-        sentence += (
-            f" Were the paper's sentences {_EASIER} times as easy to guess as these of up to "
-            f"{figures.option('words')[1]} words, its values at ε = {listing(beyond, 'g')} would "
-            "still not be of the theorem's noise, at any C."
+        further = Filled(
+            " Were the paper's sentences {times} times as easy to guess as these of up to {words} "
+            "words, its values at ε = {epsilons} would still not be of the theorem's noise, at any "
+            "C.",
+            times=_EASIER,
+            words=figures.option("words")[1],
+            epsilons=listing(beyond, "g"),
         )
+        return listed((sentence, further), "")
     return sentence
 
 
@@ -553,7 +560,7 @@ def _reached(figures: Figures, curve: str) -> Row:
         shares=listing(shares),
         reached=", ".join(epsilon_text(epsilon) for epsilon in reached),
         top=top,
-        factors=" and ".join(factors) or "any number of",
+        factors=" and ".join(factors) or Filled("any number of"),
         root=math.sqrt(paper.DIMENSION),
     )
 
@@ -628,7 +635,11 @@ def _trained(figures: Figures, curve: str, epsilon: float) -> Row:
     bound = figures.mean("nw_bound", curve, epsilon, learner=ANY)
     words = figures.option("vocabulary")
     # An upper bound, so it is rounded up.
-    limit = f" No decoder can keep more than {at_most(bound, 3)} of the words." if bound < 1 else ""
+    limit = ""
+    if bound < 1:
+        limit = Filled(
+            " No decoder can keep more than {bound} of the words.", bound=at_most(bound, 3)
+        )
     return row(
         "trained",
         figures,
@@ -649,10 +660,13 @@ def _useful_autoencoder(figures: Figures) -> Row:
         for learner in (NETWORK, NEAREST)
     )
     better = (
-        "Reading the whole sentence helps against looking up each vector by itself."
+        Filled("Reading the whole sentence helps against looking up each vector by itself.")
         if all(read > looked for read, looked in zip(network, near, strict=True))
-        else "Looking up each vector by itself is no worse than this network, which has met the "
-        f"noise in {figures.option('train'):,} sentences only."
+        else Filled(
+            "Looking up each vector by itself is no worse than this network, which has met the "
+            "noise in {sentences:,} sentences only.",
+            sentences=figures.option("train"),
+        )
     )
     return row("useful", figures, network=listing(network), near=listing(near), better=better)
 

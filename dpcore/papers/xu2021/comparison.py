@@ -17,6 +17,7 @@ from dpcore.papers.row import Row, comparison_row, rounded, signed
 from dpcore.papers.xu2021 import comparison as paper
 from dpcore.plots.style import probability_text
 from dpcore.study.recorded import Figures, mean_interval
+from dpcore.written import Filled
 
 # Values printed in Xu et al. 2021: vocabularies, ε, and Tables 2 and 3 in percent.
 
@@ -34,7 +35,7 @@ VOCABULARY = {"imdb": (48_210, 0.2208), "snli": (11_673, 0.2263)}
 LARGEST_SW = {"imdb": 20.0, "snli": 17.5}
 """Section 6.5: "the maximum amount of distinct substitutions one word can have is around 20 on
 IMDB and 17.5 on SNLI"."""
-SIZES = {"imdb": "20,000 of 263 words on average", "snli": "550,152"}
+SIZES = {"imdb": Filled("20,000 of 263 words on average"), "snli": "550,152"}
 """Table 1: training set."""
 TRAINED_AND_TESTED = {
     "imdb": "20,000 texts of 263 words on average, and 1,000 tested on",
@@ -69,8 +70,10 @@ row = partial(comparison_row, "xu2021")
 _LAPLACE, _GUMBEL = "madlib", "truncated-gumbel"
 _RUNS = 1_000
 _TEXTS = {
-    "imdb": "Tokens are cut and looked up as this laboratory does it.",
-    "snli": "The training texts of SNLI are not at hand; dev and test are a thirtieth of them.",
+    "imdb": Filled("Tokens are cut and looked up as this laboratory does it."),
+    "snli": Filled(
+        "The training texts of SNLI are not at hand; dev and test are a thirtieth of them."
+    ),
 }
 
 
@@ -116,10 +119,10 @@ def _vocabulary(figures: Figures) -> tuple[Row, ...]:
     edge, paper_edge = lowest_epsilon(n, near), lowest_epsilon(paper_n, paper_near)
     bound, first = paper.BOUND[key], paper.FIRST[key]
     epsilon = math.exp(first)
-    here = "here it is undefined too"
+    here = Filled("here it is undefined too")
     if epsilon > edge:
         nw = figures.mean("nw", _GUMBEL, epsilon)
-        here = f"here the column is inside the domain: Nw {nw:.3g}"
+        here = Filled("here the column is inside the domain: Nw {nw:.3g}", nw=nw)
     sizes = {"n": n, "paper_n": paper_n, "near": near, "paper_near": paper_near}
     domain = {"bound": bound, "edge": edge, "paper_edge": paper_edge}
     logs = {"log_bound": math.log(bound), "log_edge": math.log(edge)}

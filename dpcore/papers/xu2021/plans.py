@@ -49,6 +49,7 @@ from dpcore.study.plan import (
 )
 from dpcore.study.runner import Sources
 from dpcore.study.vocabularies import pair_rows, text_rows
+from dpcore.written import Filled
 
 PROBES = ("movie", "woman", "guitar", "doctor", "friday")
 """Ordinary words whose own figures are recorded beside the means, at a few ε."""
@@ -114,7 +115,7 @@ _COMMON = {
 
 def seeds_of(count: int) -> str:
     """Return the number of seeds in words."""
-    return "one seed" if count == 1 else f"each of {count} seeds"
+    return Filled("one seed") if count == 1 else Filled("each of {count} seeds", count=count)
 
 
 def _training(

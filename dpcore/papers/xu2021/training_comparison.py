@@ -13,6 +13,7 @@ from dpcore.papers.xu2021.plans import AUGMENTED, NORMAL, PAPER, ROBUST, STRONGE
 from dpcore.plots.robust.shares import PRINTED
 from dpcore.study.recorded import Figures, Recorded
 from dpcore.study.robust_curves import COLUMNS, TRAININGS, epsilon_on_axis, training_curves
+from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +126,7 @@ def _sizes(figures: Figures) -> dict[str, str]:
     """Return the sizes that are smaller here than in the paper."""
     words = figures.option("most")
     return {
-        "cut": f" of at most {words} words" if words else "",
+        "cut": Filled(" of at most {words} words", words=words) if words else "",
         "size": paper.SIZES[_key(figures)],
         "seeds": seeds_of(len(figures.entry.plan["seeds"])),
     }
@@ -191,9 +192,11 @@ def _ahead(figures: Figures, curve: str, epsilon: float, column: Column) -> str:
     clean = _number(figures, "accuracy", curve, epsilon, learner=AUGMENTED, tested_on="clean")
     guessing = figures.without("majority").mean
     if clean <= guessing + _NOTHING:
-        return (
-            f"The augmented network learned nothing: on clean text {percent(clean)} are right, by "
-            f"guessing {percent(guessing)}. Who always says the same is not fooled."
+        return Filled(
+            "The augmented network learned nothing: on clean text {clean:.1%} are right, by "
+            "guessing {guessing:.1%}. Who always says the same is not fooled.",
+            clean=clean,
+            guessing=guessing,
         )
     (robust_low, robust_high), (augmented_low, augmented_high) = (
         [
@@ -203,11 +206,17 @@ def _ahead(figures: Figures, curve: str, epsilon: float, column: Column) -> str:
         for name in (ROBUST, AUGMENTED)
     )
     if robust_low <= augmented_high and augmented_low <= robust_high:
-        return f"{figures.option('attacked')} attacked texts do not tell the two apart."
+        return Filled(
+            "{texts} attacked texts do not tell the two apart.", texts=figures.option("attacked")
+        )
     robust_ahead = robust_low > augmented_high
-    name = "certified" if robust_ahead else "augmented"
-    same = (column[0] > column[1]) == robust_ahead
-    return f"The {name} network keeps more, {'as' if same else 'other than'} in the paper."
+    if (column[0] > column[1]) == robust_ahead:
+        if robust_ahead:
+            return Filled("The certified network keeps more, as in the paper.")
+        return Filled("The augmented network keeps more, as in the paper.")
+    if robust_ahead:
+        return Filled("The certified network keeps more, other than in the paper.")
+    return Filled("The augmented network keeps more, other than in the paper.")
 
 
 def _half(figures: Figures, curve: str) -> Row:
