@@ -99,7 +99,7 @@ class Templates:
             if not pattern.gaps:
                 self._whole[pattern.literal] = Filled(template)
             # A template of little more than gaps says nothing, and would fit any text.
-            elif sum(map(str.isalpha, pattern.longest)) >= _LETTERS:
+            elif pattern.letters >= _FEW:
                 self._patterns.append(pattern)
         # The most literal one first: a short template fits many texts.
         self._patterns.sort(key=lambda pattern: -len(pattern.literal))
@@ -108,66 +108,114 @@ class Templates:
         """Return the sentence, or the sentences, with the gaps; the text itself if none fits."""
         return self._value(text, "", quoted=False)
 
-    def _read(self, text: str) -> str:
-        found = self._whole.get(text) or self._filled(text)
-        if found is not None:
-            return found
-        # Several sentences one after the other; the longest known beginning is one of them.
-        for end in sorted((match.end() for match in _SENTENCE.finditer(text)), reverse=True):
-            first = self._whole.get(text[: end - 1]) or self._filled(text[: end - 1])
-            if first is not None:
-                return listed((first, self._read(text[end:])), text[end - 1])
-        # Within a sentence another one begins with a small letter.
-        large = text[:1].upper() + text[1:]
-        return self._read(large) if large != text and _SENTENCE.search(f"{text} ") else text
-
-    def _filled(self, text: str) -> Filled | None:
-        for pattern in self._patterns:
-            match = pattern.match(text)
-            if match is None:
-                continue
-            values = {
-                name: self._value(found, form, quoted=quoted)
-                for (name, form, quoted), found in zip(pattern.gaps, match, strict=True)
-            }
-            filled = Filled(pattern.template, **values)
-            # A gap that occurs twice has one value.
-            if filled.lower() == text.lower():
-                return filled
-        return None
-
     def _value(self, text: str, form: str, *, quoted: bool) -> str:
         """Return the text of a gap as what it is: a number, a sentence, or a word of a text."""
         if quoted or not text.strip():
             return text
         if form or _WRITTEN.fullmatch(text):
             return Numeral(text)
-        sentence = self._read(text)
-        if sentence is not text or _PROSE.search(f"{text} ") or not re.search(r"\d", text):
+        sentence = self._sentences(text)
+        if isinstance(sentence, Filled) or _PROSE.search(f"{text} ") or not _DIGIT.search(text):
             return sentence
-        return listed((_figures(part) for part in text.split("; ")), "; ")
+        return listed(map(self._figures, text.split("; ")), "; ")
+
+    def _figures(self, text: str) -> str:
+        """Return a known name and its figures, or a list of figures with a few words each."""
+        found = _NAMED.fullmatch(text)
+        name = None if found is None else self._whole.get(found[1])
+        if found is not None and name is not None:
+            return listed((name, self._figures(found[2])), " ")
+        return listed(map(Numeral, text.split(", ")))
+
+    def _sentences(self, text: str) -> str:
+        """Return one sentence or several; a reading that leaves nothing unread comes first."""
+        best = self._sentence(text)
+        if best is not None and not _unread(best):
+            return best
+        breaks = list(_BREAK.finditer(text))
+        for found in reversed(breaks):
+            first, between = self._sentence(text[: found.start()]), found[0]
+            if first is None:
+                continue
+            # A further sentence may be a template that begins with the space.
+            for space, rest in ((between, text[found.end() :]), ("", text[found.start() :])):
+                second = self._sentences(rest)
+                if isinstance(second, Filled) and not _unread(second):
+                    return listed((first, second), space)
+            if best is None:
+                best = listed((first, self._sentences(text[found.end() :])), between)
+        if best is None and breaks:
+            # A name before a colon, or a sentence that no catalogue has.
+            rest = self._sentences(text[breaks[0].end() :])
+            if isinstance(rest, Filled) and not _unread(rest):
+                name, colon, _ = text[: breaks[0].start()].partition(":")
+                return listed((self._sentence(name) or name, rest), colon + breaks[0][0])
+        return text if best is None else best
+
+    def _sentence(self, text: str) -> Filled | None:
+        """Return one sentence; within another one it may begin with a small letter."""
+        large = text[:1].upper() + text[1:]
+        found = self._whole.get(text) or self._whole.get(large)
+        if found is not None:
+            return found
+        best = None
+        for pattern in self._patterns:
+            for match in pattern.matches(text) or pattern.matches(large):
+                values = {
+                    name: self._value(gap, form, quoted=quoted)
+                    for (name, form, quoted), gap in zip(pattern.gaps, match, strict=True)
+                }
+                filled = Filled(pattern.template, **values)
+                # A gap that occurs twice has one value.
+                if filled.lower() != text.lower():
+                    continue
+                if not _unread(filled):
+                    return filled
+                if pattern.letters >= _SHORT:
+                    best = best or filled
+        return best
 
 
-_NUMBER = r"[-−+±]?(?:[\d.,]*\d(?:e[-−+]?\d+)?|∞|inf|nan)%?"
-_WRITTEN = re.compile(f"{_NUMBER}(?: %)?")
-_SENTENCE = re.compile(r"[.:!?”)]\s")
-_PROSE = re.compile(r"[.!?]\s|[“\"'`]")  # nothing that is a list of figures
-_LETTERS = 5
-_FORM = re.compile(r"[-+,.\d]*[defg%,]|\d+")  # of a number, in Python
+def _unread(sentence: str) -> bool:
+    """Return True if words in a gap were not recognised."""
+    if isinstance(sentence, Numeral):
+        return _MANY_WORDS.search(sentence) is not None
+    if not isinstance(sentence, Filled):
+        return _WORDS.search(sentence) is not None
+    return any(_unread(value) for value in sentence.values.values() if isinstance(value, str))
+
+
+_NUMBER = r"[-−+±]?(?:[\d.,]*\d(?:e[-−+]?\d+)?|∞|inf|nan)(?: ?%)?"
+_WRITTEN = re.compile(_NUMBER)
+_NAMED = re.compile(f"(.+?) ({_NUMBER}(?: .*)?)", re.DOTALL)
+_BREAK = re.compile(r"(?<=[.:!?”)]),?\s")  # between two sentences, or two of a list
+_PROSE = re.compile(
+    r"[.!?]\s|[“\"`]|([A-Za-z]{2,} ){4}[A-Za-z]"
+)  # in nothing that is a list of figures
+_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")
+_MANY_WORDS = re.compile(r"([A-Za-z]{2,} ){3}[A-Za-z]{2,}")
+_DIGIT = re.compile(r"\d")
 _QUOTES = ("“", '"', "'")
+_FEW = 5  # letters of a template: with fewer it would fit any text
+_SHORT = 7  # with fewer letters, what it fits must be known words and figures
+_FORM = re.compile(r"[-+,.\d]*[defg%,]|\d+")  # of a number, in Python
 
 
-def _figures(text: str) -> str:
-    """Return a list of figures, each with the few words that belong to it."""
-    return listed(Numeral(part) for part in text.split(", "))
+def _looks(piece: str, form: str | None, end: str) -> str:
+    """Return an expression for a piece of a template and the gap after it.
 
-
-def _looks(form: str) -> str:
-    """Return an expression for the text of a gap of this form."""
+    Args:
+        piece: the text.
+        form: how the gap says that its value is written; None if there is no gap.
+        end: "?" for texts as short as they can be, "" for long ones.
+    """
+    text = re.escape(piece)
+    if form is None:
+        return text
     if not form:
-        return ".*?"
+        return f"{text}(.*{end})"
     # Other forms are those of `dpcore.papers.overview`: "1 in 20,000", "nearly 0".
-    return _NUMBER if _FORM.fullmatch(form) else r"[^.;:]{1,30}?|[^;:]{1,12}?"
+    return f"{text}({_NUMBER if _FORM.fullmatch(form) else '[^;:]{1,30}?'})"
 
 
 class _Pattern:
@@ -175,8 +223,8 @@ class _Pattern:
 
     Attributes:
         template: as for `str.format`.
-        literal: its text outside the gaps, and `longest` the longest piece of it.
-        longest: see `literal`.
+        literal: its text outside the gaps, and `letters` how many letters that has.
+        letters: see `literal`.
         gaps: name of each gap, its form, and True if it stands in quotation marks.
     """
 
@@ -189,15 +237,18 @@ class _Pattern:
             for piece, name, form, _ in parts
             if name is not None
         ]
-        self.longest = max(pieces, key=len, default="")
-        expression = "".join(
-            re.escape(piece) + ("" if name is None else f"({_looks(form or '')})")
-            for piece, name, form, _ in parts
-        )
-        self._expression = re.compile(expression, re.DOTALL)
+        self.letters = sum(map(str.isalpha, self.literal))
+        self._longest = max(pieces, key=len, default="")
+        # Each gap as short as it can be, or as long.
+        self._expressions = [
+            re.compile("".join(_looks(piece, form, end) for piece, _, form, _ in parts), re.DOTALL)
+            for end in ("?", "")
+        ]
 
-    def match(self, text: str) -> tuple[str, ...] | None:
-        """Return the texts of the gaps, or None for a text that is not of this template."""
+    def matches(self, text: str) -> list[tuple[str, ...]]:
+        """Return texts of the gaps; none for a text that is not of this template."""
         # Most templates are ruled out by their longest piece, in a moment.
-        found = self._expression.fullmatch(text) if self.longest in text else None
-        return None if found is None else found.groups()
+        if self._longest not in text:
+            return []
+        found = (expression.fullmatch(text) for expression in self._expressions)
+        return list(dict.fromkeys(match.groups() for match in found if match is not None))

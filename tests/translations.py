@@ -36,6 +36,12 @@ NUMBERS = (
     "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
     "as likely as before", "ruled out", "times more likely", "times less likely", "about",
+    "and", "for", "averaged vectors", "network", "nearly", "never", "none", "random vectors",
+    "bundled vectors", "without privacy", "published", "at", "normal", "certified",
+    "with", "by guessing", "mean rank at", "without noise", "original text", "largest intent",
+    "interval", "not reached up to", "wide noise", "round noise", "clipping", "true",
+    "majority class",
+    "Figure", "Figures", "Table", "Tables", "Theorem", "Gaussian",
     "no limit", "no real limit", "practically no", "beyond counting", "was impossible",
 )  # fmt: skip
 """Words that the engine writes beside numbers."""
@@ -85,8 +91,40 @@ DRAWN = (
 """Titles and names in drawings, which are made in English: see `pages/shared/language.py`."""
 
 
-RECORDED: tuple[str, ...] = ()
-"""Sentences that only records still have, with their gaps."""
+RECORDED = (
+    # Of the audits of packages: `data/audit/packages.json`.
+    "ε ≥ {epsilon}, but for a chance of {error}: {best}; {allowed}.",
+    "ε ≥ {epsilon}, δ ≥ {delta} at the claimed ε, but for a chance of {error}: {best}; {allowed}.",
+    "The best of {events} events shows nothing: {best}; {allowed}.",
+    "the promise allows a factor of e^{factor}",
+    "the promise allows a factor of e^{factor} at their distance of {distance}",
+    "“{word}” gives {event} in {count:,} of {draws:,} calls, “{other}” in {others:,} of {more:,}",
+    "an output about as far from both words as {words}",
+    "one of {count} outputs ({words})",
+    "the output {word}",
+    "not refuted ({pairs:,} pairs of words, {calls:,} calls; a factor above e^{factor} cannot be "
+    "seen)",
+    "What is no word of the lexicon comes through: {probes}.",
+    "{kind} (“{text}”, {unchanged} of {calls} calls)",
+    "a made-up word", "a made-up name", "a number", "a telephone number", "an e-mail address",
+    "a made-up word with a hyphen", "a word with a capital letter", "a word in capital letters",
+    "a word with a space before it", "two words with a space between",
+    "Capital letters show in what comes out: in {capitals} of {calls} calls for “{word}”, in "
+    "{fewer} for “{other}”.",
+    "Words outside the vocabulary are told apart: the outputs of two made-up words differ by a "
+    "factor of at least e^{factor}.",
+    "{refused:,} of {tried:,} words of the lexicon were refused and left out ({refusal}).",
+    "ε = {epsilon} per unit of {metric} distance",
+    "ε = {epsilon} between any two words",
+    # Of studies of words: `data/results/manifest.json`.
+    "sample of {count:,}, stratified by frequency",
+    "{count:,} of the {words:,} different words of: {selection}",
+    "tokens of the corpus",
+    "{count:,} independent runs at each epsilon",
+    "Rao–Blackwell over {count:,} shared directions and others towards each word; Sw counted in "
+    "{runs:,} runs",
+)  # fmt: skip
+"""Sentences of records that the code writes in parts, or wrote in other words, with their gaps."""
 
 
 def sentences() -> dict[str, set[str]]:
@@ -135,6 +173,7 @@ def engine_words() -> set[str]:
     from dpcore.rewrite.tokens import CasePolicy
     from dpcore.rewrite.write.scores import FORMS
     from dpcore.rewrite.write.writers import WRITERS
+    from dpcore.study.labelled_trial import QUANTITIES
 
     words: list[str] = [
         *NUMBERS,
@@ -160,7 +199,7 @@ def engine_words() -> set[str]:
         words += Treatment(keep_stop_words=True, case=case).released(language)
     words += [*TITLES.values(), *EXPLAINED.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
-    words += [*_claims(), *_comparisons(), *_studies(), *RECORDED]
+    words += [*_claims(), *_comparisons(), *_studies(), *RECORDED, *QUANTITIES.values()]
     words += [NO_PROMISE]
     for redactor in REDACTORS:
         words += [redactor.title, redactor.summary]
@@ -199,13 +238,15 @@ def _told(sentences: str | list[str]) -> Iterator[str]:
             yield sentence
 
 
-_WORD = re.compile(r"[^\W\d_]{3}")
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def _studies() -> Iterator[str]:
-    """Titles, sources and sizes of the recorded studies, and titles of their figures."""
+    """Titles, sources and sizes of the recorded studies and corpora, and titles of figures."""
     from dpcore.papers.studies import EXPERIMENTS, STUDIES
+    from dpcore.study.vocabularies import CORPORA
 
+    yield from (corpus.title for corpus in CORPORA.values())
     for study in (STUDIES | EXPERIMENTS).values():
         yield from (study.title, study.source, study.sizes)
         yield from (panel.title for panel in study.panels)

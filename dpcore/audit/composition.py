@@ -101,22 +101,18 @@ class Composition:
                 "up to more.",
                 delta=self.delta,
             )
-        sum_of = (
-            Filled("the plain sum for the farthest words")
-            if isinstance(self.guarantee, MetricPrivacy)
-            else Filled("the plain sum")
-        )
-        total = Numeral(_said(self.total))
-        compared = Filled("{sum_of} is the same", sum_of=sum_of)
-        if self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy):
-            compared = Filled("{sum_of} is {total}", sum_of=sum_of, total=total)
-            if self.total_delta != "0":
-                compared = Filled(
-                    "{sum_of} is {total}, for δ = {delta}",
-                    sum_of=sum_of,
-                    total=total,
-                    delta=Numeral(self.total_delta),
-                )
+        farthest = isinstance(self.guarantee, MetricPrivacy)
+        total, delta = Numeral(_said(self.total)), Numeral(self.total_delta)
+        if not (self.helps or isinstance(self.guarantee, ApproximateLocalPrivacy)):
+            compared = Filled("the plain sum is the same")
+            if farthest:
+                compared = Filled("the plain sum for the farthest words is the same")
+        elif delta != "0":  # of a guarantee between any two words
+            compared = Filled("the plain sum is {total}, for δ = {delta}", total=total, delta=delta)
+        elif farthest:
+            compared = Filled("the plain sum for the farthest words is {total}", total=total)
+        else:
+            compared = Filled("the plain sum is {total}", total=total)
         return self.guarantee.qualified(
             Filled(
                 "Together, for δ = {delta}, the whole text is protected within ε = {epsilon} "

@@ -167,19 +167,21 @@ def check_noise(
     for i in range(len(axes)):
         statistic, law = _direction_law(family, shadows[:, i], lengths, scale, d)
         test = kstest(statistic, cast("_Law", law))
-        statistics.append((f"projection {i + 1}", float(test.statistic), float(test.pvalue)))
+        statistics.append(
+            (Filled("projection {number}", number=i + 1), float(test.statistic), float(test.pvalue))
+        )
         ahead = int((shadows[:, i] > 0).sum())
         # Both tails of a symmetric law: twice the smaller one.
         p = 2.0 * float(binom.cdf(min(ahead, draws - ahead), draws, 0.5))
-        statistics.append((f"sign {i + 1}", ahead / draws, min(p, 1.0)))
+        statistics.append((Filled("sign {number}", number=i + 1), ahead / draws, min(p, 1.0)))
     # Disjoint pairs of successive rows: their products have a random sign if rows are independent.
     pairs = np.einsum("ij,ij->i", rows[: draws // 2 * 2 : 2], rows[1::2])
     ahead = int((pairs > 0).sum())
     p = 2.0 * float(binom.cdf(min(ahead, pairs.size - ahead), pairs.size, 0.5))
-    statistics.append(("neighbouring rows", ahead / pairs.size, min(p, 1.0)))
+    statistics.append((Filled("neighbouring rows"), ahead / pairs.size, min(p, 1.0)))
     # No continuous law repeats a row.
     same = int((rows[1:] == rows[:-1]).all(axis=1).sum())
-    statistics.append(("repeated rows", float(same), 0.0 if same else 1.0))
+    statistics.append((Filled("repeated rows"), float(same), 0.0 if same else 1.0))
     # Bonferroni: no matter how the checks depend on each other.
     threshold = error / len(statistics)
     return SamplerReport(tuple(Check(*values, threshold) for values in statistics), draws, error)

@@ -67,7 +67,7 @@ class SamplerTest:
         """The finding in a few words, with the smallest p-value."""
         if self.agrees:
             return "no test tells the sampler from its law"
-        return Filled("{finding} (p = {p:.2g})", finding=str(Outcome.DISAGREES), p=self.p_value)
+        return Filled("the sampler disagrees with its law (p = {p:.2g})", p=self.p_value)
 
     def judged(self, claim: Outcome) -> Outcome:
         """Return the outcome of an audit, given the outcome of the claim about the law.

@@ -141,7 +141,7 @@ def vickrey(lexicon: Lexicon, settings: AuditSettings, progress: Progress = sile
         "largest loss that as many draws can show": bound.resolution,
         "draws of a word": count,
     }
-    outputs = Check("outputs of two near words", bound.epsilon, p_value, bound.error)
+    outputs = Check(Filled("outputs of two near words"), bound.epsilon, p_value, bound.error)
     return sampler_verdict("vickrey", mechanism, settings, numbers, outputs=outputs)
 
 
@@ -167,12 +167,16 @@ def random_projection(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
         met=(True, exact),
         m=m,
         repair=(
-            "No pair of words is stretched by more than the computed bound, and the proof for "
-            "Madlib applies."
+            Filled(
+                "No pair of words is stretched by more than the computed bound, and the proof for "
+                "Madlib applies."
+            )
             if exact
-            else "If no pair of words is stretched by more than 1 + β, which is so but for a share "
-            "of at most δ of all matrices, the proof for Madlib applies; of this matrix it was not "
-            "computed."
+            else Filled(
+                "If no pair of words is stretched by more than 1 + β, which is so but for a share "
+                "of at most δ of all matrices, the proof for Madlib applies; of this matrix it was "
+                "not computed."
+            )
         ),
     )
 

@@ -274,9 +274,17 @@ def provenance(entry: Entry) -> list[str]:
     """Return lines of plain text: words or sizes, seeds, versions, machine, files, fingerprints."""
     # Digests are cut to 16 digits, enough to compare by eye; the manifest has them in full.
     lines = _words(entry) if entry.of_words else _trials(entry)
-    lines += [f"Read: {name}, SHA-256 {digest[:16]}…" for name, digest in entry.data.items()]
     lines += [
-        f"{series['name']}: {series['detail']}, {series['words']:,} words."
+        Filled("Read: {name}, SHA-256 {digest}…", name=name, digest=digest[:16])
+        for name, digest in entry.data.items()
+    ]
+    lines += [
+        Filled(
+            "{name}: {detail}, {words:,} words.",
+            name=series["name"],
+            detail=series["detail"],
+            words=series["words"],
+        )
         for series in entry.series
         if series["words"]
     ]
@@ -287,11 +295,20 @@ def _words(entry: Entry) -> list[str]:
     words = entry.vocabulary
     tokens = ""
     if words["tokens"] is not None:
-        tokens = f", {words['tokens']:,} tokens of which {words['unknown_tokens']:,} have no vector"
+        tokens = Filled(
+            ", {tokens:,} tokens of which {unknown:,} have no vector",
+            tokens=words["tokens"],
+            unknown=words["unknown_tokens"],
+        )
     return [
-        f"Vocabulary: {words['title']}{tokens}.",
+        Filled("Vocabulary: {title}{tokens}.", title=words["title"], tokens=tokens),
         _extent(words),
-        f"Words measured: {entry.selection}. R = {entry.runs:,}, seed {entry.seed}.",
+        Filled(
+            "Words measured: {selection}. R = {runs:,}, seed {seed}.",
+            selection=entry.selection,
+            runs=entry.runs,
+            seed=entry.seed,
+        ),
         f"{_versions(entry)}, {_machine(entry)}, {entry.seconds:,.0f} s.",
     ]
 
@@ -300,8 +317,14 @@ def _trials(entry: Entry) -> list[str]:
     packages = ", ".join(f"{name} {version}" for name, version in entry.packages.items())
     return [
         entry.sizes,
-        f"Seeds {', '.join(map(str, seeds(entry)))}.",
-        f"{_versions(entry)}, {packages}; {_machine(entry)}, {entry.seconds:,.0f} s of one core.",
+        Filled("Seeds {numbers}.", numbers=", ".join(map(str, seeds(entry)))),
+        Filled(
+            "{versions}, {packages}; {machine}, {seconds:,.0f} s of one core.",
+            versions=_versions(entry),
+            packages=packages,
+            machine=_machine(entry),
+            seconds=entry.seconds,
+        ),
         *(f"{lexicon['name']}: {_extent(lexicon)}" for lexicon in entry.lexicons),
     ]
 
@@ -313,10 +336,14 @@ def seeds(entry: Entry) -> list[int]:
 
 
 def _extent(words: dict[str, Any]) -> str:
-    return (
-        f"n = {words['words']:,} words, d = {words['dimension']}, smallest distance Δ₀ = "
-        f"{words['separation']:.4f}, largest Δ = {words['diameter']:.4f}; fingerprint "
-        f"{words['fingerprint'][:16]}…"
+    return Filled(
+        "n = {words:,} words, d = {dimension}, smallest distance Δ₀ = {separation:.4f}, largest "
+        "Δ = {diameter:.4f}; fingerprint {fingerprint}…",
+        words=words["words"],
+        dimension=words["dimension"],
+        separation=words["separation"],
+        diameter=words["diameter"],
+        fingerprint=words["fingerprint"][:16],
     )
 
 
@@ -327,7 +354,13 @@ def _versions(entry: Entry) -> str:
 
 def _machine(entry: Entry) -> str:
     machine = entry.machine
-    return f"{machine['system']} {machine['processor']}, {machine['cores']} cores; {entry.date}"
+    return Filled(
+        "{system} {processor}, {cores} cores; {date}",
+        system=machine["system"],
+        processor=machine["processor"],
+        cores=machine["cores"],
+        date=entry.date,
+    )
 
 
 def undefined_sentence(recorded: Recorded) -> str:

@@ -39,7 +39,7 @@ LOCALE = Path(__file__).parents[1] / "locale"
 _LOCALES = {ENGLISH: "en-US", "de": "de-DE"}
 _EXCHANGED = str.maketrans(",.", ".,")
 _PERCENT = re.compile(r"(?<=\d)%")
-_WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
+_WORDS = re.compile(r"(?<![\w-])[A-Za-z]+(?: [A-Za-z]+)*(?![\w-])")  # not in a mechanism's name
 _of_run = threading.local()  # .context, .language: of the script run of this thread; .file
 
 

@@ -291,13 +291,15 @@ class Budget(ExactMechanism):
         if self.shares.values.size < 2:
             return ""
         if self.promise == "same":
-            return (
+            return Filled(
                 "Which budget a word has is taken to be public: two words of different budgets "
-                f"may be told apart by ε·{self.apart:.4g}"
+                "may be told apart by ε·{apart:.4g}",
+                apart=self.apart,
             )
-        return (
+        return Filled(
             "All words pay for the guarantee of the smallest budget: of two words with the "
-            f"largest, half are left with {self.left:.2f} times their ε or less"
+            "largest, half are left with {left:.2f} times their ε or less",
+            left=self.left,
         )
 
     @cached_property

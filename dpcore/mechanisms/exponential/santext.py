@@ -380,10 +380,12 @@ class SanTextPlus(ExactMechanism):
         """Warning about what an output reveals."""
         if self.first_sensitive == 0:
             return ""
-        return (
-            f"The {self.first_sensitive:,} most frequent words are not protected: when one comes "
-            f"out, it went in. Where half of the places are sensitive, a sensitive output says "
-            f"with probability {self.posterior(0.5):.3f} that the word was"
+        return Filled(
+            "The {words:,} most frequent words are not protected: when one comes out, it went in. "
+            "Where half of the places are sensitive, a sensitive output says with probability "
+            "{posterior:.3f} that the word was",
+            words=self.first_sensitive,
+            posterior=self.posterior(0.5),
         )
 
     def log_law(self, word: int, epsilon: float, *, ranking: Ranking | None = None) -> FloatArray:

@@ -17,7 +17,6 @@ from dpcore.lexicon.progress import Progress
 from dpcore.limits import MAX_DRAWS
 from dpcore.papers.row import Row, comparison_row, listing, signed
 from dpcore.study.recorded import Figures
-from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,13 +91,7 @@ def _bound(figures: Figures, epsilon: float) -> Row:
     def named(part: Figures) -> str:
         mean, half = _pooled(part, epsilon)
         repaired = part.mean("bayes", "l2-laplace", epsilon)
-        return Filled(
-            "{mean:.3g} ({low:.3g} to {high:.3g}), with (c) {repaired:.3g}",
-            mean=mean,
-            low=mean - half,
-            high=mean + half,
-            repaired=repaired,
-        )
+        return f"{mean:.3g} ({mean - half:.3g} to {mean + half:.3g}), with (c) {repaired:.3g}"
 
     return row("bound", figures, epsilon=epsilon, claims=claims, ours=_of_each(figures, named))
 
@@ -114,26 +107,18 @@ def _pooled(figures: Figures, epsilon: float) -> tuple[float, float]:
 def _attacked(part: Figures) -> str:
     shares = listing(part.mean("first", "adept", epsilon) for epsilon in (4.0, 8.0, 16.0, 32.0))
     count = float(part.rows("first_bound")["count"].mean())
-    return Filled(
-        "{shares}; mean rank at ε = 8 {rank:.3g}, with (c) {repaired:.4g}, by guessing "
-        "{guessed:.0f}",
-        shares=shares,
-        rank=part.mean("rank", "adept", 8.0),
-        repaired=part.mean("rank", "l2-laplace", 8.0),
-        guessed=(count + 1) / 2,
+    return (
+        f"{shares}; mean rank at ε = 8 {part.mean('rank', 'adept', 8.0):.3g}, with (c) "
+        f"{part.mean('rank', 'l2-laplace', 8.0):.4g}, by guessing {(count + 1) / 2:.0f}"
     )
 
 
 def _accuracies(corpus: Figures) -> str:
     part = corpus.only(learner="tf-idf", tested_on="clean")
     alone, plain = (part.without("accuracy", variant=kind).mean for kind in (_NO_NOISE, ""))
-    return Filled(
-        "{rewritten}; without noise {alone:.3f}, original text {plain:.3f}, largest intent "
-        "{majority:.3f}",
-        rewritten=part.at("accuracy", "adept", 1.0),
-        alone=alone,
-        plain=plain,
-        majority=corpus.without("majority").mean,
+    return (
+        f"{part.at('accuracy', 'adept', 1.0)}; without noise {alone:.3f}, original text "
+        f"{plain:.3f}, largest intent {corpus.without('majority').mean:.3f}"
     )
 
 
