@@ -129,12 +129,12 @@ class Templates:
 
     def _sentences(self, text: str) -> str:
         """Return one sentence or several; a reading that leaves nothing unread comes first."""
-        best = self._sentence(text)
+        best = self.sentence(text)
         if best is not None and not _unread(best):
             return best
         breaks = list(_BREAK.finditer(text))
         for found in reversed(breaks):
-            first, between = self._sentence(text[: found.start()]), found[0]
+            first, between = self.sentence(text[: found.start()]), found[0]
             if first is None:
                 continue
             # A further sentence may be a template that begins with the space.
@@ -149,13 +149,17 @@ class Templates:
             rest = self._sentences(text[breaks[0].end() :])
             if isinstance(rest, Filled) and not _unread(rest):
                 name, colon, _ = text[: breaks[0].start()].partition(":")
-                return listed((self._sentence(name) or name, rest), colon + breaks[0][0])
+                return listed((self.sentence(name) or name, rest), colon + breaks[0][0])
         return text if best is None else best
 
-    def _sentence(self, text: str) -> Filled | None:
+    def sentence(self, text: str) -> Filled | None:
         """Return one sentence; within another one it may begin with a small letter."""
         large = text[:1].upper() + text[1:]
-        found = self._whole.get(text) or self._whole.get(large)
+        found = self._whole.get(text)
+        if (
+            found is None and " " in text
+        ):  # a single word is one that the page translates, or a name
+            found = self._whole.get(large)
         if found is not None:
             return found
         best = None
@@ -195,7 +199,7 @@ _PROSE = re.compile(
 _WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")
 _MANY_WORDS = re.compile(r"([A-Za-z]{2,} ){3}[A-Za-z]{2,}")
 _DIGIT = re.compile(r"\d")
-_QUOTES = ("“", '"', "'")
+_QUOTES = ("“", "”", '"', "'")
 _FEW = 5  # letters of a template: with fewer it would fit any text
 _SHORT = 7  # with fewer letters, what it fits must be known words and figures
 _FORM = re.compile(r"[-+,.\d]*[defg%,]|\d+")  # of a number, in Python
@@ -223,7 +227,7 @@ class _Pattern:
 
     Attributes:
         template: as for `str.format`.
-        literal: its text outside the gaps, and `letters` how many letters that has.
+        literal: its text outside the gaps, and `letters` how many letters and quotes that has.
         letters: see `literal`.
         gaps: name of each gap, its form, and True if it stands in quotation marks.
     """
@@ -237,7 +241,7 @@ class _Pattern:
             for piece, name, form, _ in parts
             if name is not None
         ]
-        self.letters = sum(map(str.isalpha, self.literal))
+        self.letters = sum(mark.isalpha() or mark in _QUOTES for mark in self.literal)
         self._longest = max(pieces, key=len, default="")
         # Each gap as short as it can be, or as long.
         self._expressions = [

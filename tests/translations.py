@@ -57,6 +57,9 @@ HEADINGS = (
 """Columns of tables that the engine names, or a page for a file."""
 
 DRAWN = (
+    "← for “{other}”   (bar: this output; ticks: limit of the guarantee)   for “{word}” →",
+    "{factor} times for “{word}”", "{factor} times ({low} to {high}) for “{word}”",
+    "{factor} times for “{word}” (beyond this axis)",
     "1×: learns nothing", "as written", "authors found, of 100",
     "released words of each author", "{number} of 100 content words guessed",
     "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
@@ -159,9 +162,13 @@ def engine_words() -> set[str]:
     from dpcore.guarantee import Status
     from dpcore.learn.classifiers import TITLES as CLASSIFIERS
     from dpcore.learn.corpus import teaching_corpus
+    from dpcore.lexicon.metric import Metric
     from dpcore.measure.density import STRATA
     from dpcore.measure.targets import OVER
     from dpcore.measure.words import Stratum
+    from dpcore.mechanisms.candidates.diffractor import TOUR_DISTANCE
+    from dpcore.mechanisms.exponential.budget import BUDGET_DISTANCE
+    from dpcore.mechanisms.exponential.santext import COSINE
     from dpcore.papers.overview import PAPERS
     from dpcore.plots.attack.icons import OTHER
     from dpcore.plots.deniability.curves import BANDS
@@ -199,7 +206,8 @@ def engine_words() -> set[str]:
         words += Treatment(keep_stop_words=True, case=case).released(language)
     words += [*TITLES.values(), *EXPLAINED.values(), *X_TITLES.values(), *CLASSIFIERS.values()]
     words += [source.title for source in PAPERS.values()]
-    words += [*_claims(), *_comparisons(), *_studies(), *RECORDED, *QUANTITIES.values()]
+    words += [*Metric, TOUR_DISTANCE, BUDGET_DISTANCE, "regularised Mahalanobis", "hyperbolic"]
+    words += [COSINE, *_claims(), *_comparisons(), *_studies(), *RECORDED, *QUANTITIES.values()]
     words += [NO_PROMISE]
     for redactor in REDACTORS:
         words += [redactor.title, redactor.summary]

@@ -37,7 +37,8 @@ DOMAIN = "pages"
 LOCALE = Path(__file__).parents[1] / "locale"
 
 _LOCALES = {ENGLISH: "en-US", "de": "de-DE"}
-_EXCHANGED = str.maketrans(",.", ".,")
+_POINT = re.compile(r"(?<=\d)[.,](?=\d)")  # in a number, and not in a name
+_EXCHANGED = {",": ".", ".": ","}
 _PERCENT = re.compile(r"(?<=\d)%")
 _WORDS = re.compile(r"(?<![\w-])[A-Za-z]+(?: [A-Za-z]+)*(?![\w-])")  # not in a mechanism's name
 _of_run = threading.local()  # .context, .language: of the script run of this thread; .file
@@ -152,7 +153,8 @@ def _words(text: str, spoken: str) -> str:
 
 def _exchanged(number: str) -> str:
     """Write a comma before the decimals, points between the thousands, and 5 %."""
-    return _PERCENT.sub("\N{NO-BREAK SPACE}%", number.translate(_EXCHANGED))
+    exchanged = _POINT.sub(lambda match: _EXCHANGED[match[0]], number)
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", exchanged)
 
 
 def for_component(sentences: Mapping[str, str]) -> dict[str, Any]:
@@ -234,6 +236,9 @@ def spoken(figure: go.Figure) -> go.Figure:
     for trace in shown.data:
         if trace.name:
             trace.name = lettering(trace.name)
+        if trace.type == "bar" and trace.text is not None:
+            # A number with words beside it; a text without a space may be a word of the lexicon.
+            trace.text = [retold(text) if " " in text else text for text in trace.text]
     for part, name in _titles(shown.layout):
         part[name] = lettering(part[name])
     for axis in (*shown.select_xaxes(), *shown.select_yaxes()):
@@ -263,7 +268,7 @@ def _titles(layout: Any) -> Iterator[tuple[Any, str]]:
 
 
 def lettering(text: str) -> str:
-    """Translate a text of a drawing: whole, with a number in it, or part by part."""
+    """Translate a text of a drawing: whole, with a number in it or gaps, or part by part."""
     to = language()
     whole = translated(text, to)
     if whole != text:
@@ -274,4 +279,7 @@ def lettering(text: str) -> str:
         told = translated(template, to)
         if told != template:
             return told.replace("{number}", numeral(number[0]))
+    sentence = _templates(to).sentence(text)
+    if sentence is not None:
+        return say(sentence)
     return _BETWEEN.join(translated(part, to) for part in text.split(_BETWEEN))
