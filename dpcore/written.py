@@ -106,9 +106,27 @@ class Templates:
 
     def read(self, text: str) -> str:
         """Return the sentence, or the sentences, with the gaps; the text itself if none fits."""
-        return self._value(text, "", quoted=False)
+        return _Reading(self._whole, self._patterns).value(text, "", quoted=False)
 
-    def _value(self, text: str, form: str, *, quoted: bool) -> str:
+    def sentence(self, text: str) -> Filled | None:
+        """Return one sentence with its gaps, or None if no template fits."""
+        return _Reading(self._whole, self._patterns).sentence(text)
+
+
+class _Reading:
+    """Reading of one text, which tries every part of it once.
+
+    Args:
+        whole: sentences without gaps.
+        patterns: templates with gaps, the most literal one first.
+    """
+
+    def __init__(self, whole: Mapping[str, Filled], patterns: Sequence[_Pattern]) -> None:
+        self._whole, self._patterns = whole, patterns
+        self._known: dict[str, Filled | None] = {}
+        self._several: dict[str, str] = {}
+
+    def value(self, text: str, form: str, *, quoted: bool) -> str:
         """Return the text of a gap as what it is: a number, a sentence, or a word of a text."""
         if quoted or not text.strip():
             return text
@@ -129,7 +147,12 @@ class Templates:
 
     def _sentences(self, text: str) -> str:
         """Return one sentence or several; a reading that leaves nothing unread comes first."""
-        best = self.sentence(text)
+        if text not in self._several:
+            self._several[text] = self._split(text)
+        return self._several[text]
+
+    def _split(self, text: str) -> str:
+        best: str | None = self.sentence(text)
         if best is not None and not _unread(best):
             return best
         breaks = list(_BREAK.finditer(text))
@@ -142,31 +165,32 @@ class Templates:
                 second = self._sentences(rest)
                 if isinstance(second, Filled) and not _unread(second):
                     return listed((first, second), space)
-            if best is None:
-                best = listed((first, self._sentences(text[found.end() :])), between)
+            best = best or listed((first, self._sentences(text[found.end() :])), between)
         if best is None and breaks:
             # A name before a colon, or a sentence that no catalogue has.
             rest = self._sentences(text[breaks[0].end() :])
             if isinstance(rest, Filled) and not _unread(rest):
                 name, colon, _ = text[: breaks[0].start()].partition(":")
                 return listed((self.sentence(name) or name, rest), colon + breaks[0][0])
-        return text if best is None else best
+        return best or text
 
     def sentence(self, text: str) -> Filled | None:
         """Return one sentence; within another one it may begin with a small letter."""
+        if text not in self._known:
+            self._known[text] = self._read(text)
+        return self._known[text]
+
+    def _read(self, text: str) -> Filled | None:
         large = text[:1].upper() + text[1:]
-        found = self._whole.get(text)
-        if (
-            found is None and " " in text
-        ):  # a single word is one that the page translates, or a name
-            found = self._whole.get(large)
+        # A single word with a small letter is no sentence, but may be a name.
+        found = self._whole.get(text) or (self._whole.get(large) if " " in text else None)
         if found is not None:
             return found
         best = None
         for pattern in self._patterns:
             for match in pattern.matches(text) or pattern.matches(large):
                 values = {
-                    name: self._value(gap, form, quoted=quoted)
+                    name: self.value(gap, form, quoted=quoted)
                     for (name, form, quoted), gap in zip(pattern.gaps, match, strict=True)
                 }
                 filled = Filled(pattern.template, **values)
@@ -193,9 +217,8 @@ _NUMBER = r"[-−+±]?(?:[\d.,]*\d(?:e[-−+]?\d+)?|∞|inf|nan)(?: ?%)?"
 _WRITTEN = re.compile(_NUMBER)
 _NAMED = re.compile(f"(.+?) ({_NUMBER}(?: .*)?)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.:!?”)]),?\s")  # between two sentences, or two of a list
-_PROSE = re.compile(
-    r"[.!?]\s|[“\"`]|([A-Za-z]{2,} ){4}[A-Za-z]"
-)  # in nothing that is a list of figures
+# In nothing that is a list of figures.
+_PROSE = re.compile(r"[.!?]\s|Error:|[“\"`]|([A-Za-z]{2,} ){5}[A-Za-z]")
 _WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")
 _MANY_WORDS = re.compile(r"([A-Za-z]{2,} ){3}[A-Za-z]{2,}")
 _DIGIT = re.compile(r"\d")
@@ -217,7 +240,7 @@ def _looks(piece: str, form: str | None, end: str) -> str:
     if form is None:
         return text
     if not form:
-        return f"{text}(.*{end})"
+        return f"{text}([^“”]*{end})" if piece.endswith(_QUOTES) else f"{text}(.*{end})"
     # Other forms are those of `dpcore.papers.overview`: "1 in 20,000", "nearly 0".
     return f"{text}({_NUMBER if _FORM.fullmatch(form) else '[^;:]{1,30}?'})"
 

@@ -36,7 +36,8 @@ NUMBERS = (
     "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
     "as likely as before", "ruled out", "times more likely", "times less likely", "about",
-    "and", "for", "averaged vectors", "network", "nearly", "never", "none", "random vectors",
+    "all other words", "and", "for", "averaged vectors", "network", "nearly", "never", "none",
+    "random vectors",
     "bundled vectors", "without privacy", "published", "at", "normal", "certified",
     "with", "by guessing", "mean rank at", "without noise", "original text", "largest intent",
     "interval", "not reached up to", "wide noise", "round noise", "clipping", "true",
@@ -108,7 +109,7 @@ RECORDED = (
     "not refuted ({pairs:,} pairs of words, {calls:,} calls; a factor above e^{factor} cannot be "
     "seen)",
     "What is no word of the lexicon comes through: {probes}.",
-    "{kind} (“{text}”, {unchanged} of {calls} calls)",
+    "{kind} (“{text}”, {unchanged:d} of {calls:d} calls)",
     "a made-up word", "a made-up name", "a number", "a telephone number", "an e-mail address",
     "a made-up word with a hyphen", "a word with a capital letter", "a word in capital letters",
     "a word with a space before it", "two words with a space between",
