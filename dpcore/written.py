@@ -219,7 +219,7 @@ _NAMED = re.compile(f"(.+?) ({_NUMBER}(?: .*)?)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.:!?”)]),?\s")  # between two sentences, or two of a list
 # In nothing that is a list of figures.
 _PROSE = re.compile(r"[.!?]\s|Error:|[“\"`]|([A-Za-z]{2,} ){5}[A-Za-z]")
-_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")
+_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}|\d [a-z]{3,}")
 _MANY_WORDS = re.compile(r"([A-Za-z]{2,} ){3}[A-Za-z]{2,}")
 _DIGIT = re.compile(r"\d")
 _QUOTES = ("“", "”", '"', "'")

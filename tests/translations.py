@@ -120,6 +120,7 @@ RECORDED = (
     "{refused:,} of {tried:,} words of the lexicon were refused and left out ({refusal}).",
     "ε = {epsilon} per unit of {metric} distance",
     "ε = {epsilon} between any two words",
+    "300 words of ours, 50 components", "the bundled lexicon {name}",
     # Of studies of words: `data/results/manifest.json`.
     "sample of {count:,}, stratified by frequency",
     "{count:,} of the {words:,} different words of: {selection}",

@@ -293,15 +293,16 @@ def provenance(entry: Entry) -> list[str]:
 
 def _words(entry: Entry) -> list[str]:
     words = entry.vocabulary
-    tokens = ""
+    vocabulary = Filled("Vocabulary: {title}.", title=words["title"])
     if words["tokens"] is not None:
-        tokens = Filled(
-            ", {tokens:,} tokens of which {unknown:,} have no vector",
+        vocabulary = Filled(
+            "Vocabulary: {title}, {tokens:,} tokens of which {unknown:,} have no vector.",
+            title=words["title"],
             tokens=words["tokens"],
             unknown=words["unknown_tokens"],
         )
     return [
-        Filled("Vocabulary: {title}{tokens}.", title=words["title"], tokens=tokens),
+        vocabulary,
         _extent(words),
         Filled(
             "Words measured: {selection}. R = {runs:,}, seed {seed}.",

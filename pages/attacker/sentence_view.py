@@ -297,7 +297,7 @@ def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
         st.metric(say("came out unchanged"), stayed, width="content")
         for attacker, title in TITLES.items():
             right = int((table[attacker] == table["written"]).sum())
-            st.metric(say("guessed: {title}", title=title), right, width="content")
+            st.metric(say("guessed: {title}", title=say(title)), right, width="content")
     shown = pd.DataFrame({"written": table["written"], "released": table["released"]})
     for attacker, title in TITLES.items():
         shown[title] = [

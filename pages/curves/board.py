@@ -39,7 +39,7 @@ from pages.shared.dial import Group, grouped
 from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.figure import Still, still_figure
 from pages.shared.fragments import fragment
-from pages.shared.language import later, say
+from pages.shared.language import later, retold, say
 from pages.shared.link import segments, tabs
 from pages.shared.messages import note
 from pages.shared.table import numbers, show_table
@@ -251,8 +251,8 @@ def _method(curve: Curve) -> str:
     """Describe how the numbers of one mechanism were found, and their possible error."""
     figures, name = curve.measured.figures, curve.mechanism.short
     if curve.measured.method == "exact":
-        return say("**{name}**: exact ({detail}).", name=name, detail=figures.detail)
-    how = figures.detail
+        return say("**{name}**: exact ({detail}).", name=name, detail=retold(figures.detail))
+    how = retold(figures.detail)
     if curve.measured.method == "protocol":
         how = say("the papers' protocol ({detail})", detail=how)
     return say(

@@ -119,7 +119,7 @@ def packages_part() -> None:
         say(
             "{lexicon} · seed {seed} · {calls:,} calls · error {error:g} · recorded by dpcore "
             "{version}",
-            lexicon=chosen.lexicon,
+            lexicon=say(chosen.lexicon),
             seed=record.seed,
             calls=chosen.calls,
             error=chosen.error,

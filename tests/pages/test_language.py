@@ -1,5 +1,7 @@
 """The pages in another language: its catalogue is whole, and every page speaks it."""
 
+import pickle
+import time
 from collections.abc import Iterator
 from functools import partial
 from string import Formatter
@@ -13,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore.plots import law, style
 from dpcore.plots.deniability.curves import BANDS
-from dpcore.written import Filled, Named, listed
+from dpcore.written import Filled, Named, Templates, listed
 from pages.shared import language as spoken_language
 from pages.shared.contents import CONTENTS
 from pages.shared.language import (
@@ -201,6 +203,34 @@ def test_numbers_are_written_as_the_language_does() -> None:
         assert numeral("at most 0.3") == "höchstens 0,3"
     assert say("{count:,} words", count=1200) == "1,200 words"
     assert numeral("1,200.5") == "1,200.5"
+
+
+def test_a_sentence_that_was_kept_as_text_gets_its_gaps_back() -> None:
+    templates = Templates(
+        ["Closed form.", "At ε = {epsilon:.3g} “{word}” stays{more}.", " Of {count:,} pairs: {why}",
+         "the prior is {prior}", "Known by {name} and {name}."]
+    )  # fmt: skip
+    text = "Closed form. At ε = 1.5 “the prior” stays. Of 1,200 pairs: closed form."
+    read = templates.read(text)
+    assert isinstance(read, Filled)
+    assert read.lower() == text.lower()  # the last one was written with a small letter
+    with speaking(GERMAN):  # the templates are no sentences of the catalogue, their numbers are
+        told = text.replace("1.5", "1,5").replace("1,200", "1.200").replace("closed", "Closed")
+        assert say(read) == told
+    sentence = templates.sentence("at ε = 2 “stays” stays.")
+    assert sentence is not None
+    assert sentence.values == {"epsilon": "2", "word": "stays", "more": ""}
+    assert templates.sentence("Known by a and b.") is None
+    assert templates.read("No template fits this.") == "No template fits this."
+    assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_reading_a_long_list_takes_no_long_time() -> None:
+    templates = Templates(["{kind} (“{text}”, {part:d} of {all:d})", "Through: {list}.", "a word"])
+    text = "Through: " + ", ".join(f"a word (“{i}”, {i} of 50)" for i in range(1, 41)) + "."
+    begun = time.process_time()
+    assert templates.read(text) == text
+    assert time.process_time() - begun < 10  # it takes a tenth of a second; naively, years
 
 
 def test_a_word_with_a_point_and_a_truth_value_are_no_numbers() -> None:
