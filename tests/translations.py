@@ -33,7 +33,7 @@ ROOMS = ("pages", "dpcore")
 """Folders whose sentences pages show: all of the pages, and those of the engine that keep gaps."""
 
 NUMBERS = (
-    "over", "at most", "at least", "in", "to", "any factor", "over a million",
+    "over a million times for “{word}” (beyond this axis)", "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
     "as likely as before", "ruled out", "times more likely", "times less likely", "about",
     "all other words", "and", "for", "averaged vectors", "network", "nearly", "never", "none",
@@ -48,7 +48,7 @@ NUMBERS = (
 """Words that the engine writes beside numbers."""
 
 HEADINGS = (
-    "accuracy, sentiment", "attacker", "becomes", "believed then", "change",
+    "accuracy, sentiment", "attacker", "becomes", "before", "believed then", "change",
     "changed", "condition", "content words guessed",
     "cost", "count", "draw", "figure", "guessed", "likeliest",
     "lonelier than", "mark", "meaning by an encoder", "method", "near", "nearness", "now", "of",
