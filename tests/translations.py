@@ -33,7 +33,8 @@ ROOMS = ("pages", "dpcore")
 """Folders whose sentences pages show: all of the pages, and those of the engine that keep gaps."""
 
 NUMBERS = (
-    "over a million times for “{word}” (beyond this axis)", "over", "at most", "at least", "in", "to", "any factor", "over a million",
+    "over a million times for “{word}” (beyond this axis)",
+    "over", "at most", "at least", "in", "to", "any factor", "over a million",
     "less than 1 in a million", "almost certain", "nearly all rounds", "rounds",
     "as likely as before", "ruled out", "times more likely", "times less likely", "about",
     "all other words", "and", "for", "averaged vectors", "network", "nearly", "never", "none",
