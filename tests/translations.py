@@ -88,7 +88,7 @@ DRAWN = (
     "the sentence", "the slides' condition (not proved)",
     "tight: the most that these bounds allow", "truth",
     "time of a step, with ÷ without", "trained normally", "true-positive rate",
-    "the guarantee allows", "threshold",
+    "largest value stated in the paper", "the guarantee allows", "threshold",
     "wanted", "without privacy",
     "words guessed, all equally likely, in 100", "ε (nominal, between any two words)",
     "ε between any two words", "ε between any two words, up to δ", "ε per unit of distance",

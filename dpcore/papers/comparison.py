@@ -180,13 +180,11 @@ def _curves(recorded: Recorded, panel: Panel) -> pd.DataFrame:
         if len(points):
             parts.append(points[list(_CURVE)].assign(layer="protocol"))
         ends = float(best["epsilon"].min()), float(best["epsilon"].max())
-        printed = (
-            figure_nw(recorded.entry.name, curve)
-            if panel.quantity == "nw"
-            else stated_sw(recorded.entry.name, curve, ends)
-        )
+        layer, printed = "paper", figure_nw(recorded.entry.name, curve)
+        if panel.quantity != "nw":
+            layer, printed = "stated", stated_sw(recorded.entry.name, curve, ends)
         if printed:
-            row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": "paper"}
+            row = {"curve": curve, "mechanism": best["mechanism"].iloc[0], "layer": layer}
             row |= {"method": "the paper", "words": 0, "runs": 0}
             rows = [row | {"epsilon": e, "mean": mean} for e, mean in printed.items()]
             parts.append(pd.DataFrame(rows).reindex(columns=list(COLUMNS)))

@@ -122,10 +122,16 @@ def papers_view(name: str) -> None:
     tables = {later("All numbers"): lambda: record.table}
     if compared:
         tables[later("Comparison")] = lambda: table
-    panels = {f"{name}_{i + 1}": panel.title for i, panel in enumerate(study.panels)}
-    sheet = Sheet(name, panels, (f"{study.title} ({source}).", *provenance(record.entry)))
-    take_it_with_you(lambda: Takeaway(None, cited, tables=tables, sheet=sheet))
+    take_it_with_you(lambda: Takeaway(None, cited, tables=tables, sheet=sheet_of(record)))
     recorded_footer(record)
+
+
+def sheet_of(record: Recorded) -> Sheet:
+    """Return all panels of a recorded study, for one picture with how it was made."""
+    name, study = record.entry.name, STUDIES[record.entry.name]
+    source = say(study.source) or say("no paper: mechanisms with their own settings")
+    panels = {f"{name}_{i + 1}": panel.title for i, panel in enumerate(study.panels)}
+    return Sheet(name, panels, (f"{study.title} ({source}).", *provenance(record.entry)))
 
 
 def show_panels(record: Recorded) -> None:
@@ -147,9 +153,11 @@ def show_panels(record: Recorded) -> None:
 
 def _panel(figure: Drawing, key: str) -> None:
     """Draw one figure with its title."""
-    st.markdown(f"**{say(figure.panel.title)}**")
+    title = say(figure.panel.title)
+    st.markdown(f"**{title}**")
     if figure.panel.quantity == TRADE:
-        show_figure(trade_figure(figure.table), trade_caption(figure.table), figure.table, key)
+        caption = trade_caption(figure.table)
+        show_figure(trade_figure(figure.table), caption, figure.table, key, title=title)
         return
     logarithm = figure.meaning is EpsilonMeaning.METRIC_LOG
     quantity = figure.panel.quantity
@@ -158,6 +166,7 @@ def _panel(figure: Drawing, key: str) -> None:
         recorded_caption(figure.table, quantity, logarithm),
         figure.table,
         key,
+        title=title,
     )
 
 

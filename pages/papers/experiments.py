@@ -19,11 +19,12 @@ from dpcore.plots.style import SCALES
 from dpcore.study.recorded import Entry, Recorded, read_bundled, read_recorded
 from dpcore.written import Filled
 from pages.crowd.views import learned_with
-from pages.curves.papers import show_panels
+from pages.curves.papers import sheet_of, show_panels
 from pages.papers.board import all_boards, board_view, is_benchmark, line_view
 from pages.papers.claims import Row, listing
 from pages.shared import link
 from pages.shared.figure import show_figure
+from pages.shared.fragments import remembered
 from pages.shared.language import later, retold, say
 from pages.shared.learning.curves import LEARNING_TABS, VIEW, learning_views
 from pages.shared.learning.evidence import Evidence, Rows, choose_part, show_examples
@@ -103,12 +104,10 @@ def comes_to(counts: Agreement) -> str:
     if not counts.rows:
         return say("measured here alone: no printed figure to compare with")
     if not counts.numbers and counts.printed:
-        return say(
-            "{count} figures side by side; the paper's numbers are not tested", count=counts.rows
-        )
+        return say("{count} numbers side by side; the paper's are not tested", count=counts.rows)
     if not counts.numbers:
         return say(
-            "{count} figures side by side; the paper prints no number to test", count=counts.rows
+            "{count} entries side by side; the paper prints no number to test", count=counts.rows
         )
     return say(
         "{within} of {count} printed figures lie in our intervals; {more} more side by side",
@@ -251,12 +250,15 @@ def takeaway(record: Recorded) -> Takeaway:
         tables[later("Paper against measurement")] = lambda: comparison_table(record)
     if is_benchmark(record):
         tables[later("All boards")] = lambda: all_boards(record)
+    # Only while its panels are on the page, from which they are taken.
+    drawn = entry.name in STUDIES and f"{entry.name}_1" in remembered()
     return Takeaway(
         cell=python_cell(entry.name),
         cited=PAPERS[paper_of(entry.name)].cited,
         command=entry.command,
         prints=say("It makes the record again; that takes from minutes to hours."),
         tables=tables,
+        sheet=sheet_of(record) if drawn else None,
     )
 
 

@@ -173,12 +173,19 @@ class Figure:
         csv: builds the numbers of the file; it must not call Streamlit.
         plotly: True for a figure of Plotly, which the drawer can save as a picture; a drawing of
             our own component has its own buttons.
+        title: on the page, translated; empty if it has none.
     """
 
     caption: Caption
     table: pd.DataFrame
     csv: Callable[[], pd.DataFrame]
     plotly: bool
+    title: str = ""
+
+    @property
+    def named(self) -> str:
+        """The figure in a list: its title, or else its finding."""
+        return self.title or say(self.caption.finding)
 
 
 def show_figure(
@@ -189,6 +196,7 @@ def show_figure(
     on_click: Callable[[], None] | None = None,
     *,
     files: bool = True,
+    title: str = "",
 ) -> None:
     """Draw a figure with its finding; the drawer of the page has its numbers, files and method.
 
@@ -200,11 +208,12 @@ def show_figure(
         on_click: called when a point was clicked; `st.session_state["figure_<name>"]` has the
             point.
         files: False for a figure that must not leave the page as a file.
+        title: of the figure on the page, by which the drawer lists it; empty for its finding.
     """
     _chart(figure, name, caption.alternative, on_click)
     _finding(caption, name)
     if files:
-        remember(name, Figure(caption, table, table.copy, plotly=True))
+        remember(name, Figure(caption, table, table.copy, plotly=True, title=title))
 
 
 def _finding(caption: Caption, name: str) -> None:
@@ -241,7 +250,7 @@ def show_numbers() -> None:
         name = st.selectbox(
             say("Figure"),
             list(figures),
-            format_func=lambda each: say(figures[each].caption.finding),
+            format_func=lambda each: figures[each].named,
             key="figure_to_take",
             help=say("The figure whose method, numbers and files are below."),
         )
@@ -250,10 +259,8 @@ def show_numbers() -> None:
     with st.container(horizontal=True):
         csv_button(say("Numbers as CSV"), name, figure.csv, key=f"csv_{name}")
         if figure.plotly:
-            findings = {
-                say(each.caption.finding): key for key, each in figures.items() if each.plotly
-            }
-            figure_buttons(name, "figure_to_take", findings)
+            named = {each.named: key for key, each in figures.items() if each.plotly}
+            figure_buttons(name, "figure_to_take", named)
     show_table(figure.table, say(figure.caption.finding))
 
 

@@ -93,4 +93,4 @@ def provenance(origin: str, version: str = dpcore.__version__) -> None:
 def note_english() -> None:
     """Note what stays in English on a page in another language."""
     if language() != ENGLISH:
-        note(say("Guarantees, verdicts and proofs are in English, as they are computed."))
+        note(say("Commands, files and quotations are in English."))

@@ -50,8 +50,8 @@ COLUMNS = (
     "q05", "q95", "words", "runs", "layer",
 )  # fmt: skip
 """One row for each curve, layer and ε, ε ascending. The layer is "line" (mean ± standard deviation
-over words by the best method), "protocol" (the same by the papers' protocol) or "paper" (a printed
-mean alone)."""
+over words by the best method), "protocol" (the same by the papers' protocol), "paper" (a printed
+mean alone) or "stated" (the largest mean that a paper states in its text, at both ends of ε)."""
 
 TRADE_COLUMNS = ("curve", "mechanism", "method", "epsilon", "words", "runs", "nw", "sw")
 """One row for each curve and ε: mean Nw and mean Sw."""
@@ -73,8 +73,8 @@ def recorded_figure(
 
     Returns:
         A figure. A curve has a band, a line and a label at the right edge; crosses with whiskers
-        are the papers' protocol, hollow marks on a thin dotted line a paper's printed values, and
-        a legend says so where there are any.
+        are the papers' protocol, hollow marks on a thin dotted line a paper's printed values, a
+        dotted line without marks its largest value, and a legend says so where there are any.
     """
     scale = math.log if logarithm else float
     lines = table[table["layer"] == "line"]
@@ -120,7 +120,12 @@ def _marks(
     limits: tuple[float, float],
 ) -> go.Scatter:
     """Draw the mean of one layer: a line, crosses with whiskers, or the paper's values."""
-    after = {"line": "", "protocol": ", protocol", "paper": ", the paper"}[layer]
+    after = {
+        "line": "",
+        "protocol": ", protocol",
+        "paper": ", the paper",
+        "stated": ", largest in the paper",
+    }[layer]
     hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
     trace = curve(
         x,
@@ -140,6 +145,9 @@ def _marks(
             deviation.clip(upper=(limit - mean).abs()).tolist() for limit in reversed(limits)
         )
         trace.error_y = whiskers(over, under, style.colour)
+    elif layer == "stated":
+        trace.mode, trace.line = "lines", {"color": style.colour, "dash": "dot", "width": 1.5}
+        trace.hovertemplate = "%{y:.3g}"
     elif layer == "paper":
         trace.line = {"color": style.colour, "dash": "dot", "width": 1}
         trace.marker = {"symbol": f"{style.marker}-open", "size": 10, "color": style.colour}
@@ -158,6 +166,10 @@ def _keys(table: pd.DataFrame) -> list[go.Scatter]:
         keys.append(_key(name, _CROSS | {"color": GREY}))
     if (table["layer"] == "paper").any():
         keys.append(_key("printed in the paper", {"symbol": "circle-open", "color": GREY}))
+    if (table["layer"] == "stated").any():
+        keys.append(
+            line([None], [None], "largest value stated in the paper", dash="dot", width=1.5)
+        )
     return keys
 
 
@@ -242,6 +254,15 @@ def recorded_caption(table: pd.DataFrame, quantity: str, logarithm: bool) -> Cap
                         last=mean_at(part.iloc[-1]),
                     )
                 )
+        stated = rows[rows["layer"] == "stated"]
+        if len(stated):
+            sentences.append(
+                Filled(
+                    "{name}, stated in the paper as the largest, dotted: about {mean}.",
+                    name=Named(name),
+                    mean=number(stated["mean"].iloc[0]),
+                )
+            )
     most = max(change, key=change.__getitem__)
     finding = Filled(
         "Mean {quantity} of {name} goes from {first} to {last}.",

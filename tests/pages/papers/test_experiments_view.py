@@ -104,16 +104,17 @@ def test_an_experiment_of_xu_opens_with_its_curves_over_the_papers_values(name: 
         trace
         for figure in drawn
         for trace in figure["data"]
-        if str(trace.get("name")).endswith((PRINTED, ", the paper"))
+        if str(trace.get("name")).endswith((PRINTED, ", largest in the paper"))
     ]
     # Two columns of each of two tables, or the one level of Sw that the text of the paper states.
     assert len(printed) == (4 if "tables" in name else 1)
-    assert {trace["marker"]["symbol"].rpartition("-open")[2] for trace in printed} <= {"", "-dot"}
+    hollow = {trace["marker"]["symbol"] for trace in printed if "lines" != trace["mode"]}
+    assert {symbol.rpartition("-open")[2] for symbol in hollow} <= {"", "-dot"}
 
 
 def test_numbers_that_are_printed_and_not_tested_are_said_to_be_so() -> None:
     untested = experiments.comes_to(Agreement(9, 0, 0, printed=2))
-    assert untested == "9 figures side by side; the paper's numbers are not tested"
+    assert untested == "9 numbers side by side; the paper's are not tested"
     assert "prints no number" in experiments.comes_to(Agreement(9, 0, 0, printed=0))
 
 

@@ -76,6 +76,21 @@ def test_the_caption_says_the_numbers_that_are_drawn(table: pd.DataFrame) -> Non
     assert "ln ε = 2.3" in recorded_caption(table, "nw", logarithm=True).how
 
 
+def test_a_largest_value_in_the_text_of_a_paper_is_a_line_and_no_point(
+    table: pd.DataFrame,
+) -> None:
+    stated = [row("tem", "tem.v1", "stated", e, 20.0, math.nan) for e in (1.0, 10.0)]
+    more = pd.concat([table, pd.DataFrame(stated, columns=list(COLUMNS))], ignore_index=True)
+    figure = recorded_figure(more, "sw", "ε", logarithm=False)
+    keys = [trace.name for trace in figure.data if trace.showlegend is not False]
+    assert keys[-1] == "largest value stated in the paper"
+    (mark,) = [trace for trace in figure.data if trace.name == "tem, largest in the paper"]
+    assert (mark.mode, mark.y) == ("lines", (20.0, 20.0))
+    caption = recorded_caption(more, "sw", logarithm=False).how
+    assert "tem, stated in the paper as the largest, dotted: about 20." in caption
+    assert "tem, printed" not in caption
+
+
 def test_sw_against_nw() -> None:
     rows = [
         ("madlib", "madlib.v1", "exact", e, 40, 1000, nw, sw)
