@@ -108,7 +108,7 @@ def test_an_experiment_of_xu_opens_with_its_curves_over_the_papers_values(name: 
     ]
     # Two columns of each of two tables, or the one level of Sw that the text of the paper states.
     assert len(printed) == (4 if "tables" in name else 1)
-    hollow = {trace["marker"]["symbol"] for trace in printed if "lines" != trace["mode"]}
+    hollow = {trace["marker"]["symbol"] for trace in printed if trace["mode"] != "lines"}
     assert {symbol.rpartition("-open")[2] for symbol in hollow} <= {"", "-dot"}
 
 
