@@ -141,6 +141,8 @@ def _lines(report: FunctionReport) -> Iterator[str]:
     yield f"{report.name}: {report.label}"
     yield f"  claimed    {report.promise.sentence}"
     yield f"  shown      {report.shown}"
+    if report.tests is not None and report.tests.points:
+        yield f"  tests      {report.tests.sentence}"
     share = report.unchanged
     if share.words:
         yield (

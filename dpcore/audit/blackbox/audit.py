@@ -32,7 +32,15 @@ from dpcore.audit.blackbox.function import (
     unknown_texts,
 )
 from dpcore.audit.blackbox.report import LEVEL, FunctionReport, Share
-from dpcore.audit.blackbox.search import SCREENED, Evidence, Search, evidence, screened_words
+from dpcore.audit.blackbox.search import (
+    SCREENED,
+    Evidence,
+    PowerBand,
+    Search,
+    evidence,
+    power_band,
+    screened_words,
+)
 from dpcore.audit.montecarlo import (
     DEFAULT_ERROR,
     clopper_pearson,
@@ -256,6 +264,7 @@ class _Audit:
         self.told_apart: float | None = None
         self.repeats: Repeats | str = "not tested: the audit was stopped before"
         self.shown: tuple[Evidence, ...] = ()
+        self.tests: PowerBand | None = None
         self.search: Search | None = None
         # As if two words shared the second half of the calls: no event can show more.
         self.reach = resolution(max(1, budget // 4), _BOUNDS * error / _EVENTS, promise.delta)
@@ -406,14 +415,12 @@ class _Audit:
         finally:
             if blocks:
                 asked, drawn = (np.concatenate(part) for part in zip(*blocks, strict=True))
+                outputs = {int(word): drawn[asked == word] for word in words}
                 self.shown = evidence(
-                    finalists,
-                    {int(word): drawn[asked == word] for word in words},
-                    self.promise,
-                    share,
-                    self.lexicon,
-                    self.names,
+                    finalists, outputs, self.promise, share, self.lexicon, self.names
                 )
+                # The pair that was chosen first: by these outputs nothing is chosen.
+                self.tests = power_band(search, finalists[0], outputs, self.error, self.lexicon)
 
     def _count(self, words: IntArray, blocks: list[tuple[IntArray, IntArray]]) -> None:
         """Call words for the rest of the budget, or until a list is refused for the first time.
@@ -453,6 +460,7 @@ class _Audit:
             outcome=outcome,
             label=f"{outcome} ({extent})" if extent else str(outcome),
             evidence=self.shown,
+            tests=self.tests,
             resolution=self._resolution(),
             pairs=pairs,
             within_reach=0 if self.search is None else self.search.within_reach,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcore.audit.blackbox.function import Form, Probe, Repeats
-from dpcore.audit.blackbox.search import Evidence
+from dpcore.audit.blackbox.search import Evidence, PowerBand
 from dpcore.audit.verdict import Outcome
 from dpcore.display import card
 from dpcore.outwards import at_least, at_most
@@ -57,6 +57,8 @@ class FunctionReport:
         outcome: REFUTED or NOT_REFUTED: draws prove nothing.
         label: the outcome, and how far the audit looked.
         evidence: events that were bounded on outputs of their own, best first.
+        tests: rates and powers of tests of the most promising pair, all intervals together wrong
+            with the probability `error` too; None if nothing was bounded.
         resolution: ln of the largest factor that so many calls can show.
         pairs: pairs of words that were compared.
         within_reach: of them, those whose guarantee allows less than `resolution`.
@@ -84,6 +86,7 @@ class FunctionReport:
     outcome: Outcome
     label: str
     evidence: tuple[Evidence, ...]
+    tests: PowerBand | None
     resolution: float
     pairs: int
     within_reach: int
@@ -196,6 +199,7 @@ class FunctionReport:
                 dataclasses.asdict(e) | {"outputs": list(e.outputs), "loss": finite(e.loss)}
                 for e in self.evidence
             ],
+            "tests": None if self.tests is None else dataclasses.asdict(self.tests),
             "unchanged": dataclasses.asdict(self.unchanged),
             "outside": self.outside,
             "outsiders": list(self.outsiders),
@@ -236,6 +240,7 @@ class FunctionReport:
         return card(
             f"Audit of {self.name} ({self.promise.sentence}): {self.label}",
             self.shown,
+            *([self.tests.sentence] if self.tests is not None and self.tests.points else []),
             *self.findings,
             self.assumed,
         )

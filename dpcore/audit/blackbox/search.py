@@ -13,6 +13,7 @@ from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.audit.montecarlo import clopper_pearson, loss_bound
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_AUDIT_ENTRIES
+from dpcore.outwards import at_least, at_most
 
 if TYPE_CHECKING:
     from dpcore.audit.blackbox.audit import Outputs, Promise
@@ -342,6 +343,24 @@ class Search:
             )
         return list(chosen.values())
 
+    def ordered(self, finalist: Finalist) -> tuple[IntArray, tuple[int, ...]]:
+        """Order the classes of a pair for its tests, and choose thresholds; both bound nothing.
+
+        Returns:
+            The classes that name the first word, the surest first, and how many of them a test
+            takes that is wrong in about each of `RATES`. One half of the outputs puts them in
+            order, the other gives the rates.
+        """
+        likely, unlikely = (
+            _halves(self._seen(word), finalist.classes) for word in (finalist.word, finalist.other)
+        )
+        classes = np.union1d(likely[0].classes, unlikely[0].classes)
+        ratio = (likely[0].count(classes) + 0.5) / (unlikely[0].count(classes) + 0.5)
+        classes = classes[np.lexsort((classes, -ratio))]
+        wrong = np.cumsum(unlikely[1].count(classes)) / max(unlikely[1].draws, 1)
+        taken = np.searchsorted(wrong, RATES, side="right")
+        return classes, tuple(dict.fromkeys(int(count) for count in taken if count))
+
     def _seen(self, word: int) -> IntArray:
         """Return all outputs of a word, in the order of their calls."""
         return np.concatenate(self._outputs[word])
@@ -517,6 +536,91 @@ class Evidence:
             f"“{self.word}” gives {self.event} in {self.count:,} of {self.draws:,} calls, "
             f"“{self.other}” in {self.other_count:,} of {self.other_draws:,}"
         )
+
+
+RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5)
+"""False-positive rates about which tests are tried."""
+
+
+@dataclass(frozen=True)
+class PowerPoint:
+    """A test that names one of two words, with intervals that hold for all tests at once.
+
+    Attributes:
+        rate: share of the other word's outputs for which it is wrong.
+        rate_low: lower end of its interval.
+        rate_high: upper end.
+        power: share of the word's outputs that it finds.
+        power_low: lower end of its interval: the best test with the rate `rate_high` finds as many.
+        power_high: upper end; better tests may find more.
+    """
+
+    rate: float
+    rate_low: float
+    rate_high: float
+    power: float
+    power_low: float
+    power_high: float
+
+
+@dataclass(frozen=True)
+class PowerBand:
+    """Tests of one word against another, on outputs of their own.
+
+    Attributes:
+        word: that is looked for.
+        other: the other one.
+        points: with ascending false-positive rates.
+    """
+
+    word: str
+    other: str
+    points: tuple[PowerPoint, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The test whose rate is sure to be nearest to 1 in 100, in words."""
+        if not self.points:
+            return ""
+        point = min(self.points, key=lambda point: abs(np.log(point.rate_high / 0.01)))
+        return (
+            f"A test that is wrong in at most {at_most(point.rate_high, 3, times=100)} of 100 "
+            f"outputs of “{self.other}” finds at least {at_least(point.power_low, 3, times=100)} "
+            f"of 100 of “{self.word}”."
+        )
+
+
+def power_band(
+    search: Search,
+    finalist: Finalist,
+    outputs: Mapping[int, IntArray],
+    error: float,
+    lexicon: Lexicon,
+) -> PowerBand:
+    """Bound rates and powers of tests on new outputs (Clopper and Pearson 1934, union bound).
+
+    Args:
+        search: that ordered the outputs, on others.
+        finalist: the pair of words.
+        outputs: of both, none of them empty.
+        error: probability with which any of the intervals may be wrong.
+        lexicon: names of words.
+    """
+    classes, thresholds = search.ordered(finalist)
+    counts = []
+    for word in (finalist.other, finalist.word):
+        sample = Sample.of(outputs[word], finalist.classes)
+        counts.append((np.cumsum(sample.count(classes)), sample.draws))
+    tail = error / (4 * max(len(thresholds), 1))
+    points = []
+    for taken in thresholds:
+        ends = []
+        for total, draws in counts:
+            count = int(total[taken - 1])
+            ends += [count / draws, *clopper_pearson(count, draws, tail)]
+        points.append(PowerPoint(*ends))
+    words = lexicon.words
+    return PowerBand(words[finalist.word], words[finalist.other], tuple(points))
 
 
 def evidence(

@@ -112,6 +112,70 @@ def test_an_output_that_only_distances_tell_is_found(rng: MakeRng) -> None:
     assert report.epsilon_low <= audit_laws(logs, distance, 1.0).epsilon_effective
 
 
+LAWS: dict[str, tuple[Lexicon, Callable[[FloatArray], FloatArray]]] = {
+    "k-ary": (lexicons.cloud(12, 3), lambda d: canaries.randomised_response(len(d), 2.0)),
+    "exponential": (crowd(), lambda d: canaries.exponential(d, 1.0)),
+    "identity": (lexicons.cloud(40, 3), lambda d: canaries.identity(len(d))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWS)
+def test_no_test_finds_more_than_the_best_one_of_the_law(name: str, rng: MakeRng) -> None:
+    lexicon, law = LAWS[name]
+    logs = law(apart(lexicon))
+    report = audited(of_law(logs, lexicon, rng()), lexicon, samples=100_000)
+    band = report.tests
+    assert band is not None
+    word, other = (np.exp(logs[lexicon.index(each)]) for each in (band.word, band.other))
+    with np.errstate(divide="ignore", invalid="ignore"):  # outputs that neither gives come last
+        order = np.argsort(-np.nan_to_num(word / other, nan=-1.0, posinf=np.inf), kind="stable")
+    rates, powers = (np.concatenate(([0.0], np.cumsum(each[order]))) for each in (other, word))
+    assert band.points
+    assert [p.rate for p in band.points] == sorted(p.rate for p in band.points)
+    for point in band.points:
+        assert point.rate_low <= point.rate <= point.rate_high
+        assert point.power_low <= point.power <= point.power_high
+        assert point.power_low <= np.interp(point.rate_high, rates, powers) + 1e-12
+    # Not for nothing: what is sure is most of what is true.
+    best = max(p.power_low - np.interp(p.rate_high, rates, powers) for p in band.points)
+    assert best > -0.05
+    told = json.loads(json.dumps(report.to_dict()))["tests"]
+    assert told["word"] == band.word
+    assert [p["power_low"] for p in told["points"]] == [p.power_low for p in band.points]
+    assert band.sentence.startswith("A test that is wrong in at most ")
+
+
+@pytest.mark.slow
+def test_all_intervals_of_tests_hold_at_once(rng: MakeRng) -> None:
+    """At an error of 0.2 at most so many of 60 audits miss a rate or a power."""
+    lexicon = lexicons.cloud(6, 2)
+    logs = canaries.randomised_response(6, 1.5)
+    law, missed, audits = np.exp(logs), 0, 60
+    for _ in range(audits):
+        report = audited(of_law(logs, lexicon, rng()), lexicon, samples=4_000, error=0.2)
+        band = report.tests
+        assert band is not None
+        word, other = (law[lexicon.index(each)] for each in (band.word, band.other))
+        # Any set of outputs has one of these pairs of probabilities: with the word or without it,
+        # with the other or without it, and some of the four alike ones.
+        p, q = word.max(), word.min()
+        sets = [
+            (a * q + b * p + k * q, a * p + b * q + k * q)
+            for a in (0, 1)
+            for b in (0, 1)
+            for k in range(5)
+        ]
+        for point in band.points:
+            missed += not any(
+                point.rate_low <= rate <= point.rate_high
+                and point.power_low <= power <= point.power_high
+                for rate, power in sets
+            )
+        assert other.max() == pytest.approx(p)
+    assert missed <= binom.isf(FALSE_ALARM, audits, 0.2)
+
+
 # -- what is tight passes
 
 
