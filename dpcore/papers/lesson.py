@@ -18,6 +18,7 @@ from dpcore.arrays import FloatArray
 from dpcore.attack.linking import Linking, linking, ordinary_words_of
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.trade.ground import GUESSED
+from dpcore.audit.composition import allowed_powers
 from dpcore.audit.report import AuditSettings
 from dpcore.crowd.bundled import crowd
 from dpcore.crowd.shown import DrawnComparison, WordDifferences, k_ary
@@ -39,13 +40,14 @@ from dpcore.measure.density import neighbourhood
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.registry import create
 from dpcore.noise.streams import generator
+from dpcore.outwards import at_most
 from dpcore.papers import read_toml
 from dpcore.papers.claims import verdict
 from dpcore.papers.ours.tradeoff import recorded_curves
 from dpcore.plots.attack.words import count_text
 from dpcore.study.recorded import read_recorded
 from dpcore.study.utility_summary import baseline, curves
-from dpcore.written import Filled
+from dpcore.written import Filled, Numeral
 
 LINKED_WORDS = 2
 DRAW_WORD, DRAW_EPSILON = "doctor", 12.0
@@ -187,6 +189,11 @@ def odds_distance(lexicon: Lexicon) -> float:
 def _odds(lexicon: Lexicon) -> Exercise:
     distance = odds_distance(lexicon)
     once = math.exp(ODDS_EPSILON * distance)
+    mechanism, found = create("madlib", lexicon), []
+    for factor in (1, 2, 4):
+        promise = mechanism.guarantee(factor * ODDS_EPSILON)
+        most = float(allowed_powers(promise, promise.loss(distance), [0.01])[0])
+        found.append(Numeral(at_most(most, 3, times=100)))
     return _filled(
         "odds",
         2,
@@ -199,6 +206,7 @@ def _odds(lexicon: Lexicon) -> Exercise:
         square=math.exp(2 * ODDS_EPSILON * distance),
         fourfold=4 * ODDS_EPSILON,
         fourth=count_text(4 * distance),
+        found=found,
     )
 
 
