@@ -32,14 +32,23 @@ def polar(vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """
     rows = np.asarray(vectors, dtype=np.float64)
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
-    if not (largest <= LONGEST).all():
-        raise ParameterError(
-            f"vectors for hyperbolic space are at most {LONGEST:g} long, got {largest.max():.4g}: "
-            "divide all of them by one number"
-        )
+    check_longest(float(largest.max(initial=0.0)))
     scaled = rows / np.where(largest > 0, largest, 1.0)  # squares of small numbers underflow
     norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     return (norms * largest)[:, 0], scaled / np.where(norms > 0, norms, 1.0)
+
+
+def check_longest(largest: float) -> None:
+    """Refuse vectors whose largest coordinate is beyond `LONGEST`.
+
+    Raises:
+        ParameterError: it is.
+    """
+    if not largest <= LONGEST:
+        raise ParameterError(
+            f"vectors for hyperbolic space are at most {LONGEST:g} long, got {largest:.4g}: "
+            "divide all of them by one number"
+        )
 
 
 def distances(vectors: Float32Array | FloatArray, origins: ArrayLike) -> FloatArray:

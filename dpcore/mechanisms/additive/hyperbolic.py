@@ -46,7 +46,7 @@ import numpy as np
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.catalogue import HYPERBOLIC_NAME, name_of
-from dpcore.lexicon.hyperbolic import distances, polar, seen_from
+from dpcore.lexicon.hyperbolic import check_longest, distances, polar, seen_from
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
 from dpcore.mechanisms.additive.rays import Lines, Steps, lower_envelope, pad
@@ -92,7 +92,10 @@ class Hyperbolic(Mechanism):
     def __post_init__(self) -> None:
         """Refuse vectors that are too long for hyperbolic sines."""
         super().__post_init__()
-        self._points  # noqa: B018 - checks them
+        # Not of `_points`: it takes long to compute, and a list of mechanisms makes them all.
+        vectors = self.lexicon.vectors
+        largest = max(float(vectors.max(initial=0.0)), -float(vectors.min(initial=0.0)))
+        check_longest(self.scale * largest)
 
     @property
     def _points(self) -> tuple[FloatArray, FloatArray]:

@@ -121,6 +121,30 @@ def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
     )
 
 
+@lru_cache(maxsize=4)
+def radius_variation(lexicon: Lexicon) -> float:
+    """Return the standard deviation of ‖N‖, divided by its mean; much faster than its law.
+
+    E[R] = (2√π)^(−1) ∫ (1 − E[e^(−t·R²)])·t^(−3/2) dt, and E[e^(−t·r²·E²)] = √π·z·erfcx(z) with
+    z = 1/(2r√t) for an exponential E; E[R²] = 2·Σ range_j².
+    """
+    from scipy.special import erfcx
+
+    ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
+    ranges = ranges[ranges > 0]
+    square = 2.0 * float((ranges**2).sum())
+    # The integrand falls like e^(−|u|/2) in u = ln(t·E[R²]) on both sides, and is smooth: the
+    # trapezoid rule is exact to six digits. Further down 1 − E[…] would be lost in rounding.
+    u = np.linspace(-30.0, 60.0, 901)
+    z = 0.5 * np.exp(-0.5 * u)[:, None] * (math.sqrt(square) / ranges)
+    with np.errstate(divide="ignore"):
+        logs = np.log(math.sqrt(math.pi) * z * erfcx(z)).sum(axis=1)
+    mean = (
+        float(np.sum(-np.expm1(logs) * np.exp(-0.5 * u))) * (u[1] - u[0]) / math.sqrt(4 * math.pi)
+    )
+    return math.sqrt(max(0.0, 1.0 / mean**2 - 1.0))  # in units of the root of E[R²]
+
+
 def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
     """Return masses of range²·E² at the grid points; each cell splits its mass, mean kept.
 
@@ -249,13 +273,10 @@ class RanText(ExactMechanism):
         """Warning that the distance hardly varies."""
         if self.form == "fixed":
             return ""
-        law = radius_law(self.lexicon)
-        mean = float(law.masses @ law.middles)
-        deviation = math.sqrt(max(0.0, float(law.masses @ (law.middles - mean) ** 2)))
         return Filled(
             "The random distance hardly varies (by {share:.0%} of its mean): a word beyond it is "
             "ruled out nearly for certain",
-            share=deviation / mean,
+            share=radius_variation(self.lexicon),
         )
 
     # -- the law

@@ -15,7 +15,12 @@ from dpcore.audit.verdict import Outcome
 from dpcore.guarantee import Status
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.candidates import rantext_bounds
-from dpcore.mechanisms.candidates.rantext import RanText, noise_scale, radius_law
+from dpcore.mechanisms.candidates.rantext import (
+    RanText,
+    noise_scale,
+    radius_law,
+    radius_variation,
+)
 from dpcore.mechanisms.candidates.rantext_bounds import law_bounds, radius_bounds
 from tests.chance import assert_law_near, deviation
 from tests.fixtures import MakeRng
@@ -211,3 +216,15 @@ def test_a_fixed_radius_keeps_epsilon(name: str, epsilon: float) -> None:
     mechanism = RanText(lexicon=lexicon, form="fixed")
     assert mechanism.guarantee(epsilon).status is Status.PROVED
     assert audit_mechanism(mechanism, epsilon, words=np.arange(len(lexicon))).losses.holds
+
+
+def test_the_variation_of_the_radius_is_that_of_its_law() -> None:
+    for dimension in (1, 3, 300):
+        lexicon = lexicons.cloud(40, dimension)
+        found = radius_variation(lexicon)
+        law = radius_law(lexicon)
+        mean = float(law.masses @ law.middles)
+        deviation = float(np.sqrt(law.masses @ (law.middles - mean) ** 2))
+        assert found == pytest.approx(deviation / mean, rel=0.01)
+        if dimension == 1:  # |N| is exponential
+            assert found == pytest.approx(1.0, rel=1e-4)
