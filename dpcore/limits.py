@@ -91,6 +91,7 @@ MAX_ATTACK_WORDS = 50_000  # of a lexicon whose every word the attacker weighs: 
 MAX_ATTACK_PRIOR_WORDS = 200  # that a person lists as possible; each takes a law of its own
 MAX_ATTACK_OUTPUTS = 10_000  # drawn to estimate how often an attacker is right
 MAX_ATTACK_RELEASES = 1_000  # of one text, in its budget
+MAX_GUESSED_RELEASES = 64  # of one word, which the best attacker guesses from all outputs together
 MAX_AUTHORS = 500  # told apart by their words: a row of all words for each
 MAX_AUTHOR_WORDS = 100  # of each text whose author is looked for, its first ones
 MAX_CURVE_POINTS = 50  # of a learning curve over the words that an author releases

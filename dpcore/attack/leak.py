@@ -342,7 +342,7 @@ def _shares(
     form = mechanism.column_form
     if isinstance(form, ColumnForm) and mechanism.sparse_law(float(epsilons[0])) is not None:
         return _sparse(mechanism, epsilons, prior, gain, form.error, progress)
-    belief = _Belief(channel_for(mechanism, prior, progress), prior, gain)
+    belief = Belief(channel_for(mechanism, prior, progress), prior, gain)
     if way == DRAWN:
         return _drawn(belief, epsilons, draws or _DRAWN, seed, progress)
     return _summed(belief, epsilons, progress)
@@ -370,7 +370,7 @@ def channel_for(mechanism: Mechanism, prior: Prior, progress: Progress) -> Chann
     return open_channel(mechanism, prior.support if few else None, progress)
 
 
-class _Belief:
+class Belief:
     """Prior and gain over the words of a channel, and the attacker's sums with its columns."""
 
     def __init__(self, channel: Channel, prior: Prior, gain: Gain) -> None:
@@ -445,7 +445,7 @@ def all_columns(
         progress(f"leakage of {channel.mechanism.short}", int(outputs[-1]) + 1, n)
 
 
-def _summed(belief: _Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
+def _summed(belief: Belief, epsilons: FloatArray, progress: Progress) -> list[Share]:
     """Sum over all outputs: exact up to the error of the columns."""
     after, off = np.zeros(epsilons.size), np.zeros(epsilons.size)
     for e, _, logs, errors in all_columns(belief.channel, epsilons, progress):
@@ -482,7 +482,7 @@ def _sparse(
 
 
 def _drawn(
-    belief: _Belief, epsilons: FloatArray, draws: int, seed: int, progress: Progress
+    belief: Belief, epsilons: FloatArray, draws: int, seed: int, progress: Progress
 ) -> list[Share]:
     """Draw words and outputs, and take the mean of the exact success given each output.
 

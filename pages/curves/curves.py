@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _GROUP = 8  # words measured at a time; one where every ε and run is drawn separately
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
+_SLICE_SECONDS = 2.0
+"""Seconds of measuring after which the curves so far are drawn, before it goes on."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,11 @@ def _measured(mechanism: Mechanism, part: Selection, work: Work, progress: Progr
 def measure_waiting(
     store: Measurements, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
 ) -> None:
-    """Measure groups, with progress and a button that stops between two of them.
+    """Measure groups for a moment, with progress and a button that stops between two of them.
 
     Args:
         store: receives the results, one by one.
-        waiting: pairs of a mechanism and the number of a group.
+        waiting: pairs of a mechanism and the number of a group; at least one is measured.
         work: specification of the measurement.
         stop: key of the session state that the button sets.
     """
@@ -134,8 +136,10 @@ def measure_waiting(
                 "words, and you can continue later."
             ),
         )
-        pulse = _pulse(st.empty())
-        for mechanism, i in timed(say("Measuring groups of words"), waiting):
+        pulse, start = _pulse(st.empty()), time.monotonic()
+        for done, (mechanism, i) in enumerate(timed(say("Measuring groups of words"), waiting)):
+            if done and time.monotonic() - start > _SLICE_SECONDS:
+                return  # button and progress stay, for the run that goes on
             places = groups(mechanism, len(work.selection))[i]
             # Stored group by group: whatever ends this run, finished groups stay.
             store.parts[identity(mechanism)][i] = measure_group(mechanism, work, places, pulse)
@@ -185,6 +189,7 @@ def _pulse(slot: Any) -> Progress:
 
 _STORE = "denying_held"
 _STOPPED = "denying_stopped"
+_BEGAN = "denying_began"  # this run measured its first curves
 _KEPT = 24  # mechanisms with their settings
 
 
@@ -213,39 +218,95 @@ class Curve:
 def measured_curves(
     lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Sequence[str]
 ) -> tuple[Curve, ...]:
-    """Return a curve for each mechanism with any measurement; pinned words are included."""
-    measured = compute(lexicon, mechanisms, work)
-    missing = [word for word in pinned if word not in work.selection.names]
-    more = {}
-    if missing:
-        # Not public: a pinned word may be typed, so its measurement stays in this session.
-        extra = Work(select_words(lexicon, missing), work.runs, work.seed, public=False)
-        more = compute_more(lexicon, mechanisms, extra)
+    """Return a curve for each mechanism with any measurement; pinned words are included.
+
+    Where nothing is measured yet, it measures for a moment; `go_on` measures the rest. Measuring
+    may be stopped between two groups of words: the curves then cover the words done so far, and
+    the page says so.
+    """
+    jobs = _jobs(lexicon, mechanisms, work, pinned)
+    first = not any(jobs[0].store.parts[identity(m)] for m in mechanisms)
+    st.session_state[_BEGAN] = first and _measure_some(jobs, mechanisms)
+    if jobs[0].waiting(mechanisms) and jobs[0].stop in st.session_state:
+        _say_what_is_missing(mechanisms, jobs[0].collected(mechanisms), len(work.selection))
+    measured, *more = (job.collected(mechanisms) for job in jobs)
+    extra = more[0] if more else {}
     return tuple(
-        Curve(m, measured[m.key], more.get(m.key)) for m in mechanisms if m.key in measured
+        Curve(m, measured[m.key], extra.get(m.key)) for m in mechanisms if m.key in measured
     )
 
 
-def compute(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> dict[str, Deniability]:
-    """Measure missing parts; return all measurements by registry key.
+def go_on(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Sequence[str]) -> None:
+    """Measure for another moment if anything is missing, and run the page again.
 
-    Measuring may be stopped between two groups of words; the curves then cover the words done so
-    far, and the page says so.
+    Call it at the end of the page: what is drawn stays in sight while it measures.
     """
-    store = _store(_STORE, lexicon, mechanisms, work)
-    count = len(work.selection)
-    measured = _collect(store, mechanisms, work, _STOPPED)
-    if any(len(store.parts[identity(m)]) < len(groups(m, count)) for m in mechanisms):
-        _say_what_is_missing(mechanisms, measured, count)
-    return measured
+    jobs = _jobs(lexicon, mechanisms, work, pinned)
+    # A run draws one button that stops it.
+    began = st.session_state.pop(_BEGAN, False)
+    left = any(job.waiting(mechanisms) and job.stop not in st.session_state for job in jobs)
+    if left if began else _measure_some(jobs, mechanisms):
+        st.rerun()
 
 
-def compute_more(
-    lexicon: Lexicon, mechanisms: list[Mechanism], work: Work
-) -> dict[str, Deniability]:
-    """Do the same for additional words, without a message about a stop."""
-    store = _store(f"{_STORE}_more", lexicon, mechanisms, work)
-    return _collect(store, mechanisms, work, f"{_STOPPED}_more")
+@dataclass(frozen=True)
+class _Job:
+    """One set of words with its measurements.
+
+    Attributes:
+        store: measurements so far.
+        work: specification.
+        stop: key of the session state that stops it.
+    """
+
+    store: Measurements
+    work: Work
+    stop: str
+
+    def waiting(self, mechanisms: list[Mechanism]) -> list[tuple[Mechanism, int]]:
+        """Return the missing groups."""
+        count = len(self.work.selection)
+        missing = [
+            (m, i)
+            for m in mechanisms
+            for i in range(len(groups(m, count)))
+            if i not in self.store.parts[identity(m)]
+        ]
+        # All mechanisms advance together, so that a stop leaves part of each.
+        return sorted(missing, key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
+
+    def collected(self, mechanisms: list[Mechanism]) -> dict[str, Deniability]:
+        """Return the measurements so far by registry key."""
+        return {
+            # By number and not in the order of measuring: results do not depend on a stop between.
+            m.key: join_measurements([parts[i] for i in sorted(parts)], self.work.selection)
+            for m in mechanisms
+            if (parts := self.store.parts[identity(m)])
+        }
+
+
+def _jobs(
+    lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Sequence[str]
+) -> list[_Job]:
+    """Return the job of the chosen words, and that of pinned words that are not among them."""
+    jobs = [_Job(_store(_STORE, lexicon, mechanisms, work), work, _STOPPED)]
+    missing = [word for word in pinned if word not in work.selection.names]
+    if missing:
+        # Not public: a pinned word may be typed, so its measurement stays in this session.
+        extra = Work(select_words(lexicon, missing), work.runs, work.seed, public=False)
+        store = _store(f"{_STORE}_more", lexicon, mechanisms, extra)
+        jobs.append(_Job(store, extra, f"{_STOPPED}_more"))
+    return jobs
+
+
+def _measure_some(jobs: list[_Job], mechanisms: list[Mechanism]) -> bool:
+    """Measure for a moment; return True if anything was missing."""
+    for job in jobs:
+        waiting = job.waiting(mechanisms)
+        if waiting and job.stop not in st.session_state:
+            measure_waiting(job.store, waiting, job.work, job.stop)
+            return True
+    return False
 
 
 def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work) -> Measurements:
@@ -266,28 +327,6 @@ def _store(slot: str, lexicon: Lexicon, mechanisms: list[Mechanism], work: Work)
     while len(store.parts) > max(_KEPT, len(mechanisms)):
         store.parts.pop(next(iter(store.parts)))
     return store
-
-
-def _collect(
-    store: Measurements, mechanisms: list[Mechanism], work: Work, stop: str
-) -> dict[str, Deniability]:
-    count = len(work.selection)
-    waiting = [
-        (m, i)
-        for m in mechanisms
-        for i in range(len(groups(m, count)))
-        if i not in store.parts[identity(m)]
-    ]
-    # All mechanisms advance together, so that a stop leaves part of each.
-    waiting.sort(key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
-    if waiting and stop not in st.session_state:
-        measure_waiting(store, waiting, work, stop)
-    return {
-        # By number and not in the order of measuring: results do not depend on a stop in between.
-        m.key: join_measurements([parts[i] for i in sorted(parts)], work.selection)
-        for m in mechanisms
-        if (parts := store.parts[identity(m)])
-    }
 
 
 def _say_what_is_missing(

@@ -5,7 +5,7 @@ import streamlit as st
 from dpcore.errors import DpcoreError
 from pages.curves.board import board, pin_words
 from pages.curves.choosing import choose_words, say_text
-from pages.curves.curves import Work, measured_curves
+from pages.curves.curves import Work, go_on, measured_curves
 from pages.curves.papers import MEASURED, choose_figure, papers_view
 from pages.curves.scene import CurvesScene, How
 from pages.shared.frame import heading_row
@@ -38,7 +38,8 @@ if figure != MEASURED:
     st.stop()
 # Dials and picture come first on the screen, but need the words chosen below them.
 dial_place = st.container(key="deny_dials")
-picture_place = st.container()
+# Progress is seen where the curves will be.
+progress_place, picture_place = st.container(), st.container()
 how_place = st.container()
 
 with st.sidebar:
@@ -66,12 +67,14 @@ pinned = pin_words(words, selection, typed.public)
 say_unknown(words)
 mechanisms = mechanisms_or_stop(words, chosen, on_dial=True)
 
-with picture_place:
-    work = Work(selection, runs, seed, typed.public)
-    # Measured in the place of the picture: progress is seen where the curves will be.
+work = Work(selection, runs, seed, typed.public)
+with progress_place:
     curves = measured_curves(words, mechanisms, work, pinned)
 if curves:
     scene = CurvesScene(curves, pinned, selection, typed, words, How(name, runs, seed))
     board(scene, dial_place, picture_place, how_place)
 draws = say("R = {runs:,} runs or noise directions where a law is not exact", runs=runs)
 footer(words, seed, draws)
+# The curves so far are drawn: now the rest.
+with progress_place:
+    go_on(words, mechanisms, work, pinned)

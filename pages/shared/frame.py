@@ -78,7 +78,7 @@ _STYLE = """
   .st-key-title_row { gap: 0.25rem !important; }
   .st-key-title_controls { gap: 0.5rem !important; }
   /* A chosen mechanism or an example names itself: its label is for screen readers here. */
-  .st-key-title_controls [data-testid=stSelectbox] label {
+  .st-key-title_controls > :not(.st-key-figure) [data-testid=stSelectbox] label {
     position: absolute; width: 1px; height: 1px; min-height: 0; clip-path: inset(50%);
   }
 }

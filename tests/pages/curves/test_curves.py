@@ -5,8 +5,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.curves import board as board_room
 from pages.curves import curves
 from pages.curves.choosing import LIST, SAMPLE, Words
+from pages.curves.scene import CurvesScene
 from pages.shared import session
 from pages.shared.session import CURVE_MECHANISMS
 from tests.pages.app import dials, figures, methods
@@ -83,6 +85,28 @@ def test_what_is_measured_in_advance_is_what_a_first_view_takes(
     curves.measure_ahead([session.mechanism(words, "tem.v1")], work)
     watch_sessions(monkeypatch, lambda part: pytest.fail("measured"))
     assert len(figures(opened(curve_metric=["tem"], curve_log=[], seed=78))) == 2
+
+
+@pytest.mark.slow
+def test_curves_are_drawn_as_soon_as_they_are_there(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run measures for a moment, draws, and the next one goes on, with the same result."""
+    link = {"curve_metric": ["tem"], "curve_log": [], "curve_local": [], "sample": 20}
+    whole = opened(**link, seed=79).dataframe[0].value
+    drawn: list[int] = []
+
+    def board(scene: CurvesScene, *_: object) -> None:
+        drawn.append(len(scene.curves[0].measured.selection))
+
+    monkeypatch.setattr(curves, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(board_room, "board", board)
+    opened(**link, seed=80)
+    assert drawn == [7, 14, 20]  # words: a group a run
+    monkeypatch.undo()
+    test = opened(**link, seed=79)
+    assert test.dataframe[0].value.equals(whole)
+    assert not test.warning
 
 
 @pytest.mark.slow
