@@ -599,9 +599,13 @@ def _drawn_success(
 
 def _agreement(channel: Channel, prior: Prior, epsilon: float, progress: Progress) -> float:
     """Sum Σ_w π(w)·Σ_y P(y | w)² over all outputs."""
-    belief, total = prior.probability[channel.words], 0.0
-    for _, _, logs, _ in all_columns(channel, np.array([epsilon]), progress):
-        total += float((np.exp(2.0 * logs) @ belief).sum())
+    belief = prior.probability[channel.words]
+    squares = channel.agreeing(epsilon)
+    if squares is not None:
+        total = float(belief @ squares)
+    else:
+        columns = all_columns(channel, np.array([epsilon]), progress)
+        total = math.fsum(float((np.exp(2.0 * logs) @ belief).sum()) for _, _, logs, _ in columns)
     return min(a_number(total, "the agreement of two outputs"), 1.0)
 
 

@@ -15,6 +15,14 @@ from click import Choice, option
 from dpcore import __version__
 from dpcore.attack.bounds.least_distance import Nearness, least_distance
 from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
+from dpcore.attack.budget import (
+    CERTAINTY,
+    PERSONS,
+    Reached,
+    Recognition,
+    RepeatedLeak,
+    repeated_leak,
+)
 from dpcore.attack.language.context import BIGRAM, READERS
 from dpcore.attack.leak import STRANGERS, leak
 from dpcore.attack.output.prior import GAINS, NEAR, Prior, parse_prior, prior_from_file
@@ -37,7 +45,7 @@ from dpcore.guarantee import ApproximateLocalPrivacy, EpsilonMeaning, Guarantee,
 from dpcore.lexicon.cache import write_text
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric
-from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_EPSILONS
+from dpcore.limits import MAX_ATTACK_OUTPUTS, MAX_EPSILONS, MAX_GUESSED_RELEASES
 from dpcore.mechanisms.exponential.optimal import ATTAINED, Optimal
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, create, package_of, resolve
@@ -331,18 +339,36 @@ def _number(value: str | float) -> float:
     least=2,
     most=10 * MAX_ATTACK_OUTPUTS,
 )
+@flags.number(
+    "--releases",
+    None,
+    "one word is released 1 to N times: what is guessed from all outputs together",
+    least=1,
+    most=MAX_GUESSED_RELEASES,
+)
+@option("--share", default=0.5, help="of --releases: say when this share is guessed")
+@flags.number("--persons", PERSONS, "of --releases: persons among whom one is recognised", least=2)
 @flags.seed("of what is drawn")
 def leak_command(options: Options) -> Answer:
-    """Say how many words a stranger guesses, before and after they see the output."""
+    """Say how many words a stranger guesses, before and after they see the output.
+
+    With --releases also after the same word was released again: with fresh noise each time, and
+    with memoised answers, where the first output is returned each time.
+    """
     check_seed(options.seed)
     mechanism = build_mechanism(options)
     lexicon = mechanism.lexicon
     stranger: str | Prior = options.stranger
     if options.counts_file is not None:
         stranger = prior_from_file(lexicon, options.counts_file)
+    epsilons = epsilons_of_each([options.epsilon], [mechanism])[0]
+    if options.releases is not None:
+        if options.gain != GAINS[0]:
+            raise ParameterError("of repeated releases the very word is guessed: leave out --gain")
+        return _released(options, mechanism, epsilons, stranger)
     rows = leak(
         mechanism,
-        epsilons_of_each([options.epsilon], [mechanism])[0],
+        epsilons,
         stranger,
         options.gain,
         **fields.some(options, "reader draws seed progress"),
@@ -354,6 +380,52 @@ def leak_command(options: Options) -> Answer:
         answer | fields.of_lexicon(lexicon),
         [f"ε = {row.epsilon:g}: {row.sentence}" for row in rows],
     )
+
+
+def _released(
+    options: Options, mechanism: Mechanism, epsilons: Sequence[float], stranger: str | Prior
+) -> Answer:
+    """Answer for repeated releases of one word, at each ε."""
+    records, lines = [], []
+    for epsilon in epsilons:
+        some = fields.some(options, "draws seed progress")
+        one = repeated_leak(mechanism, epsilon, options.releases, stranger, **some)
+        reached, recognition = one.reached(options.share), one.recognition(options.persons)
+        found = {"reached": asdict(reached), "recognition": asdict(recognition)}
+        records.append(one.to_dict() | found | fields.of_settings(mechanism))
+        lines += _lines_released(one, reached, recognition)
+    answer: dict[str, Any] = records[0] if len(records) == 1 else {"answers": records}
+    return Answer(answer | fields.of_lexicon(mechanism.lexicon), lines)
+
+
+def _lines_released(one: RepeatedLeak, reached: Reached, recognition: Recognition) -> Iterator[str]:
+    yield f"ε = {one.epsilon:g}: {one.sentence}"
+    last = len(one.rows)
+    shown = [row for row in one.rows if row.releases & (row.releases - 1) == 0]
+    yield from table(
+        "{releases:>9|releases} {value:>8.4f|guessed} {error:>8.4f|error} {low:>8.4f|low} "
+        "{high:>8.4f|high} {total:>9.4g|sum of ε} {guaranteed:>11.4f|by guarantee}",
+        [asdict(row) for row in {row.releases: row for row in (*shown, one.rows[-1])}.values()],
+    )
+    share = f"{100 * reached.share:g} of 100 words"
+    if reached.releases is None:
+        yield f"{share} are not guessed within {last} releases"
+    elif reached.earliest == reached.latest:
+        yield f"{share} are guessed after {reached.releases} releases"
+    else:
+        ends = f"{reached.earliest} to {reached.latest or f'more than {last}'}"
+        yield f"{share} are guessed after about {reached.releases} releases (95 %: {ends})"
+    yield (
+        f"Memoised answers: two texts of one person agree in every repeated word, two persons in "
+        f"{at_most(recognition.agreement, 3, times=100)} of 100"
+    )
+    if recognition.words is None:
+        yield "two persons agree as often, so nobody is recognised"
+    else:
+        yield (
+            f"{recognition.words} repeated words are enough to recognise one of "
+            f"{recognition.persons:,} persons with probability {CERTAINTY:g}"
+        )
 
 
 # The command `tradeoff`: leakage and utility of mechanisms.

@@ -160,6 +160,10 @@ class Channel(ABC):
             "words: list the words to compare, or take tem or truncated-gumbel-repaired"
         )
 
+    def agreeing(self, epsilon: float) -> FloatArray | None:
+        """Return Σ_y P(y | w)² of every word, shape (m,); None if columns have to be summed."""
+        return None
+
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
         """Return S of `dpcore.attack.output.success` from all outputs, its error, their number.
 
@@ -211,6 +215,10 @@ class Rows(Channel):
         """Return P(w | w) of every word of the list, shape (m,)."""
         logs = self.laws(epsilon)[0]
         return np.asarray(np.exp(logs[np.arange(self.words.size), self.words]))
+
+    def agreeing(self, epsilon: float) -> FloatArray:
+        """Sum the squares of each law."""
+        return np.asarray(np.exp(2.0 * self.laws(epsilon)[0]).sum(axis=1))
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int]:
         """Sum the largest prior times likelihood over all outputs."""
@@ -366,6 +374,12 @@ class ExponentialColumns(Channel):
     def staying(self, epsilon: float) -> FloatArray:
         """Return P(w | w) = 1/Z_w of every word, shape (n,)."""
         return np.asarray(np.exp(-self.normalisers(self.form.strength(epsilon))[0]))
+
+    def agreeing(self, epsilon: float) -> FloatArray:
+        """Return Z_w(2η, 2c)/Z_w(η, c)²: squares have twice the strength and twice the cap."""
+        strength = self.form.strength(epsilon)
+        twice = log_normalisers(self.spectrum, np.array([2.0 * strength]), 2.0 * self.form.cap)[0]
+        return np.asarray(np.exp(twice[:, 0] - 2.0 * self.normalisers(strength)[0]))
 
     def success(self, prior: Prior, epsilon: float) -> tuple[float, float, int] | None:
         """Return S under a uniform prior, where the output is the best guess (see `success`)."""
