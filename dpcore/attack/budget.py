@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,6 +57,9 @@ from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw, check_mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_least, at_most
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -375,6 +378,16 @@ class RepeatedLeak:
         """Return the fields as a JSON object."""
         return asdict(self) | {"memoised": self.memoised}
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the curves of `dpcore.plots.attack.success.released_figure`, by its columns."""
+        import pandas as pd
+
+        once = self.rows[0]
+        curves = [(FRESH, row.releases, row.value, row.low, row.high) for row in self.rows]
+        curves += [(MEMOISED, row.releases, once.value, once.low, once.high) for row in self.rows]
+        curves += [(ALLOWED, row.releases, *[row.guaranteed] * 3) for row in self.rows]
+        return pd.DataFrame(curves, columns=list(RELEASED))
+
 
 def repeated_leak(
     mechanism: Mechanism,
@@ -640,7 +653,7 @@ def _permitted(
                     reading = meter(lexicon, max(loss, 1e-9), prior, local=True, delta=delta)
                     bounds[i] = min(bounds[i], reading.rows[0].high)
         if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
-            totals = epsilon * np.arange(1, releases + 1)
+            totals = [r * epsilon for r in range(1, releases + 1)]
             known = meter(lexicon, totals, prior, metric=guarantee.metric, compute=False)
             bounds = [min(a, row.high) for a, row in zip(bounds, known.rows, strict=True)]
     return list(zip(composed, bounds, strict=True))

@@ -386,7 +386,8 @@ def _released(
     options: Options, mechanism: Mechanism, epsilons: Sequence[float], stranger: str | Prior
 ) -> Answer:
     """Answer for repeated releases of one word, at each ε."""
-    records, lines = [], []
+    records: list[dict[str, Any]] = []
+    lines: list[str] = []
     for epsilon in epsilons:
         some = fields.some(options, "draws seed progress")
         one = repeated_leak(mechanism, epsilon, options.releases, stranger, **some)
@@ -404,7 +405,7 @@ def _lines_released(one: RepeatedLeak, reached: Reached, recognition: Recognitio
     shown = [row for row in one.rows if row.releases & (row.releases - 1) == 0]
     yield from table(
         "{releases:>9|releases} {value:>8.4f|guessed} {error:>8.4f|error} {low:>8.4f|low} "
-        "{high:>8.4f|high} {total:>9.4g|sum of ε} {guaranteed:>11.4f|by guarantee}",
+        "{high:>8.4f|high} {total:>13.4g|sum of losses} {guaranteed:>11.4f|by guarantee}",
         [asdict(row) for row in {row.releases: row for row in (*shown, one.rows[-1])}.values()],
     )
     share = f"{100 * reached.share:g} of 100 words"

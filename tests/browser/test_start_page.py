@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, Response, expect
@@ -203,3 +205,24 @@ def test_the_dial_sweeps_once_and_not_where_motion_is_unwanted(
     open_page(calm, app_url)
     calm.locator(".changing .sentence").wait_for(timeout=WAIT_MS)
     assert not calm.locator(".dial.sweeping").count()
+
+
+def test_the_sentence_can_be_saved_as_a_picture(
+    app_url: str, new_page: NewPage, tmp_path: Path
+) -> None:
+    page, watch = new_page()
+    open_page(page, app_url)
+    sentence(page)
+    page.get_by_text("Save and cite").click()
+    wait_idle(page)
+    parts = page.locator(".changing .sentence :is(.was, .now > span)").all_text_contents()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SVG").click()
+    download.value.save_as(tmp_path / "sentence.svg")
+    root = ElementTree.parse(tmp_path / "sentence.svg").getroot()
+    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == parts
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG").click()
+    download.value.save_as(tmp_path / "sentence.png")
+    assert (tmp_path / "sentence.png").read_bytes().startswith(b"\x89PNG")
+    watch.assert_clean()

@@ -236,3 +236,55 @@ def test_an_old_link_leads_to_the_new_place_with_all_it_says(
     assert query(page)["curve_metric"] == ["tem", "madlib"]
     expect(page).to_have_title("Words – Word Privacy Lab")
     assert not watch.page_errors
+
+
+def test_a_lonelier_word_takes_the_second_place_and_the_page_stays(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(**PHONE)
+    open_pair(page, f"{app_url}/words?{FEW}&word=june&other=july&outputs_of=madlib&eps_metric=14")
+    button = page.get_by_role("button", name="Try a lonelier word")
+    button.scroll_into_view_if_needed()
+    button.tap()
+    caption = page.locator(".panes .caption")
+    expect(caption).to_contain_text("“swift” stands alone", timeout=30_000)
+    wait_idle(page)
+    assert words(page) == ["june", "swift"]
+    # Nothing above has another height: the sentence that says by how much is still in sight.
+    box = caption.bounding_box()
+    assert 0 < box["y"] < 844 - box["height"]
+    assert not watch.page_errors
+
+
+def test_a_swipe_over_the_slider_scrolls_and_sets_nothing(app_url: str, new_page: NewPage) -> None:
+    page, _ = new_page(**PHONE, is_mobile=True)
+    open_pair(page, f"{app_url}/words?{FEW}")
+    slider = page.get_by_role("slider", name="Metric privacy: ε per distance")
+    before = slider.input_value()
+    box = slider.bounding_box()
+    x, y = box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"]
+    touch = page.context.new_cdp_session(page)
+
+    def finger(kind: str, *points: tuple[float, float]) -> None:
+        touch.send(
+            "Input.dispatchTouchEvent",
+            {"type": kind, "touchPoints": [{"x": at, "y": down} for at, down in points]},
+        )
+
+    finger("touchStart", (x, y))
+    for step in range(1, 16):
+        finger("touchMove", (x, y - 20 * step))
+        page.wait_for_timeout(16)
+    finger("touchEnd")
+    page.wait_for_timeout(500)
+    assert page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") > 100
+    assert slider.input_value() == before
+    # Along the slider it is a drag.
+    box = slider.bounding_box()
+    y = box["y"] + 0.5 * box["height"]
+    finger("touchStart", (box["x"] + 0.5 * box["width"], y))
+    for step in range(1, 8):
+        finger("touchMove", (box["x"] + (0.5 + 0.05 * step) * box["width"], y))
+    finger("touchEnd")
+    page.wait_for_timeout(500)
+    assert slider.input_value() != before
