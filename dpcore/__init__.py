@@ -19,6 +19,7 @@
     dp.count(texts, kary, 8, ["great", "bad"], by=labels).to_pandas()  # what many say together
     dp.plan(kary, error=0.2, leakage=0.1, words=["great"]).sentence    # how many texts that takes
     dp.leak(tem, 2.2).sentence                          # what someone who knows English guesses
+    dp.repeated_leak(kary, 8, 16).sentence              # the same after up to 16 releases of a word
     dp.meter(lex, [1, 1.5]).to_pandas()                 # what any mechanism can give away
     dp.least_distance(lex, [1, 1.5]).to_pandas()        # how near to the words any can stay
     dp.tradeoff(tem, [2, 2.4]).to_pandas()              # what this one does, and what it leaves
@@ -51,6 +52,7 @@ _FRONT_DOOR = {
     "read": "dpcore.rewrite.sentence:prepare",
     "redact": "dpcore.rewrite.redact.redaction:redact",
     "release": "dpcore.front:release",
+    "repeated_leak": "dpcore.attack.budget:repeated_leak",
     "tradeoff": "dpcore.attack.trade.tradeoff:tradeoff",
     "write": "dpcore.rewrite.write.writers:write",
 }

@@ -1,5 +1,6 @@
 from dpcore.attack.bounds.least_distance import least_distance
 from dpcore.attack.bounds.meter import meter
+from dpcore.attack.budget import repeated_leak
 from dpcore.attack.leak import leak
 from dpcore.attack.trade.tradeoff import tradeoff
 from dpcore.audit.report import audit
@@ -31,6 +32,7 @@ __all__ = [
     "read",
     "redact",
     "release",
+    "repeated_leak",
     "tradeoff",
     "write",
 ]

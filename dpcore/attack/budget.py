@@ -382,10 +382,15 @@ class RepeatedLeak:
         """Return the curves of `dpcore.plots.attack.success.released_figure`, by its columns."""
         import pandas as pd
 
+        from dpcore.plots.attack.success import ALLOWED, FRESH, MEMOISED, RELEASED
+
         once = self.rows[0]
         curves = [(FRESH, row.releases, row.value, row.low, row.high) for row in self.rows]
         curves += [(MEMOISED, row.releases, once.value, once.low, once.high) for row in self.rows]
-        curves += [(ALLOWED, row.releases, *[row.guaranteed] * 3) for row in self.rows]
+        curves += [
+            (ALLOWED, row.releases, row.guaranteed, row.guaranteed, row.guaranteed)
+            for row in self.rows
+        ]
         return pd.DataFrame(curves, columns=list(RELEASED))
 
 

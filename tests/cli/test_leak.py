@@ -1,9 +1,11 @@
 """The command `leak`."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from dpcore.attack.budget import repeated_leak
 from dpcore.attack.leak import leak
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
@@ -56,3 +58,22 @@ def test_a_stranger_from_a_file(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize("given", [("--stranger", "nobody"), ("--gain", "soul"), ("--draws", "0")])
 def test_nonsense_is_refused(given: tuple[str, str], capsys: Capture) -> None:
     assert _refusal(capsys, *K_ARY, "--epsilon", "3", *given)
+
+
+def test_repeated_releases(capsys: Capture) -> None:
+    given = (*K_ARY, "--epsilon", "8", "--releases", "3", "--share", "0.2", "--persons", "50")
+    answer = result(capsys, *given)
+    expected = repeated_leak(create("k-ary", load(None)), 8.0, 3)
+    assert [row["value"] for row in answer["rows"]] == [row.value for row in expected.rows]
+    assert answer["memoised"] == answer["rows"][0]["value"]
+    assert answer["reached"] == asdict(expected.reached(0.2))
+    assert answer["recognition"] == asdict(expected.recognition(50))
+    code, out, _ = run(capsys, *given)
+    assert code == 0
+    assert "20 of 100 words are guessed after 3 releases" in out
+    assert "recognise one of 50 persons" in out
+    several = result(capsys, *K_ARY, "--epsilon", "8,9", "--releases", "2")["answers"]
+    assert [one["epsilon"] for one in several] == [8.0, 9.0]
+    assert "--gain" in _refusal(capsys, *given, "--gain", "near")
+    assert "65" in _refusal(capsys, *K_ARY, "--epsilon", "8", "--releases", "65")
+    assert "share" in _refusal(capsys, *given[:-4], "--share", "2")

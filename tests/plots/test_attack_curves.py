@@ -15,6 +15,8 @@ from dpcore.plots.attack.success import (
     FOUND,
     found_caption,
     found_figure,
+    released_caption,
+    released_figure,
     success_caption,
     success_figure,
 )
@@ -159,3 +161,35 @@ def test_a_finding_rests_on_many_authors_where_there_are_many() -> None:
     assert "50 words: 40 (20 to 60; 20 authors)" in caption.how
     few = FOUND_AUTHORS[FOUND_AUTHORS["authors"] < 50]
     assert found_caption(few, 0.04).finding.startswith("“released”, 50 words: 40 of 100")
+
+
+def released(value: float = 0.5, bound: float = 1.0) -> pd.DataFrame:
+    rows = [("fresh noise", r, value * r / 6, value * r / 7, value * r / 5) for r in range(1, 7)]
+    rows += [("memoised answers", r, value / 6, value / 6, value / 6) for r in range(1, 7)]
+    rows += [("allowed by the guarantee", r, bound, bound, bound) for r in range(1, 7)]
+    return pd.DataFrame(rows, columns=list(attack_success.RELEASED))
+
+
+def test_releases_are_drawn_on_an_axis_of_powers_of_two() -> None:
+    figure = released_figure(released())
+    band, fresh, memoised, allowed = figure.data
+    assert [curve.name for curve in (fresh, memoised, allowed)] == [
+        "fresh noise", "memoised answers", "allowed by the guarantee"
+    ]  # fmt: skip
+    assert list(fresh.y) == pytest.approx([100 * 0.5 * r / 6 for r in range(1, 7)])
+    assert list(memoised.y) == pytest.approx([100 * 0.5 / 6] * 6)
+    assert set(allowed.y) == {100.0}
+    assert max(band.y) == pytest.approx(100 * 0.5 * 6 / 5)
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.tickvals) == [1, 2, 4]
+
+
+def test_the_caption_of_releases_has_the_computed_numbers() -> None:
+    caption = released_caption(released(bound=0.4))
+    assert "50 in 100 words are guessed after 6 releases" in caption.finding
+    assert "8.33 in 100" in caption.finding or "8 in 100" in caption.finding
+    assert len(caption.finding.split()) <= 25
+    assert "4: 33.3 in 100 (28.6 to 40)" in caption.how
+    assert "6: " not in caption.how
+    assert "would allow 40 in 100 words" in caption.how
+    assert "nearly all" in released_caption(released()).how

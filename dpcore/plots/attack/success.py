@@ -1,4 +1,4 @@
-"""Success of attackers: against ε, and against how many words of an author were released."""
+"""Success of attackers: against ε, against an author's words, and against repeated releases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpcore.guarantee import EpsilonMeaning
-from dpcore.plots.attack.words import share_text
+from dpcore.plots.attack.words import share_at_most, share_text
 from dpcore.plots.style import (
     BLUE,
     GREEN,
@@ -209,3 +209,76 @@ def _found(rows: pd.DataFrame) -> Iterator[Filled]:
             authors=row.authors,
             **shares,
         )
+
+
+RELEASED = ("curve", "releases", "right", "low", "high")
+"""One row for each curve and number of releases of a word, ascending: share of right guesses and
+its interval. The curves are `FRESH`, `MEMOISED` and `ALLOWED`."""
+FRESH, MEMOISED, ALLOWED = "fresh noise", "memoised answers", "allowed by the guarantee"
+_RELEASED_LOOKS = {
+    FRESH: Style(VERMILION, "solid", "circle"),
+    MEMOISED: Style(BLUE, "dash", "square"),
+    ALLOWED: Style(GREY, "dot", "x"),
+}
+
+
+def released_figure(table: pd.DataFrame) -> go.Figure:
+    """Draw the share of words that is guessed after 1, 2, 4, … releases, on a log₂ axis.
+
+    Args:
+        table: the columns `RELEASED`.
+    """
+    traces: list[go.Scatter] = []
+    for name, look in _RELEASED_LOOKS.items():
+        rows = table[table["curve"] == name]
+        releases = rows["releases"].tolist()
+        right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
+        if low != high:
+            traces.append(outline(releases, low, high, look.colour))
+        hover = f"{name}<br>%{{x}} releases: %{{y:.3g}} of 100<extra></extra>"
+        traces.append(curve(releases, right, look, hover, shown=16, name=name))
+    most = int(table["releases"].max())
+    ticks = [2**power for power in range(most.bit_length())]
+    return draw_figure(
+        traces,
+        height=386,
+        legend=LEGEND_CLOSE,
+        xaxis=axis(
+            "releases of one word",
+            type="log",
+            tickvals=ticks,
+            ticktext=[f"{tick}" for tick in ticks],
+        ),
+        yaxis=axis("words guessed, of 100", range=[-3, 103]),
+    )
+
+
+def released_caption(table: pd.DataFrame) -> Caption:
+    """Describe what is guessed after the most releases, with fresh noise and memoised."""
+    fresh, memoised, allowed = (
+        table[table["curve"] == name].sort_values("releases") for name in _RELEASED_LOOKS
+    )
+    last, once, bound = fresh.iloc[-1], memoised.iloc[0], allowed.iloc[0]
+    releases = int(last["releases"])
+    finding = Filled(
+        "Fresh noise: {after} words are guessed after {releases} releases; memoised answers: "
+        "{once} words.",
+        after=share_text(last["right"]),
+        releases=releases,
+        once=share_text(once["right"]),
+    )
+    doubled = fresh[fresh["releases"].isin([2**power for power in range(releases.bit_length())])]
+    points = listed(
+        (
+            Filled("{releases}: {value}", releases=row.releases, value=_share(row))
+            for row in doubled.itertuples()
+        ),
+        "; ",
+    )
+    how = Filled(
+        "Words guessed by releases with fresh noise, by the best attacker, who sees all outputs of "
+        "the word: {points}. The guarantee of one release alone would allow {allowed} words.",
+        points=points,
+        allowed=share_at_most(bound["right"], certain=False),
+    )
+    return Caption(finding, how)
