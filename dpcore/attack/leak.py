@@ -32,7 +32,7 @@ import numpy as np
 from dpcore.arguments import a_kind, a_name, a_whole
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.context import BIGRAM, context_attack, places_of
-from dpcore.attack.language.trial import share_of
+from dpcore.attack.language.recovered import share_of
 from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.attack.output.prior import (
     Gain,

@@ -9,7 +9,7 @@ from typing import Any
 from dpcore.attack.language.build import build
 from dpcore.attack.language.language import CountPlan, language, language_folder
 from dpcore.attack.language.reader_training import ReaderPlan, build_reader, reader_manifest
-from dpcore.attack.language.trial import TrialPlan, run
+from dpcore.attack.language.recovered import TrialPlan, run
 from dpcore.attack.output.spectrum import BUNDLE, write_bundle
 from dpcore.cli import flags
 from dpcore.cli.construction import load_lexicon

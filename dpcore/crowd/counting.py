@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcore.arguments import a_kind, a_name, a_whole
 from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.attack.output.operators import check_countable
 from dpcore.crowd import queries as asking
 from dpcore.crowd.comparison import candidates, compare
 from dpcore.crowd.estimates import (
@@ -25,7 +26,6 @@ from dpcore.crowd.estimates import (
     Tally,
     check_level,
 )
-from dpcore.crowd.operators import check_countable
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import Estimators, undo
 from dpcore.errors import ParameterError, StudyError

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray
-from dpcore.crowd.operators import Operator, operator_of
+from dpcore.attack.output.operators import Operator, operator_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import EXACT, undo
 from dpcore.learn.intervals import normal_quantile

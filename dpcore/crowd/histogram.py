@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray
+from dpcore.attack.output.operators import Operator, operator_of
 from dpcore.crowd.estimates import OutputCounts
-from dpcore.crowd.operators import Operator, operator_of
 from dpcore.crowd.undo import EXACT, residual_steps
 from dpcore.errors import ParameterError
 from dpcore.lexicon.progress import Progress, silent

@@ -16,13 +16,13 @@ import numpy as np
 from dpcore.arguments import a_real, a_whole, describe, reals
 from dpcore.arrays import FloatArray
 from dpcore.attack.leak import COUNTS, Leak, leak, stranger_of
+from dpcore.attack.output.operators import check_countable, response_of
 from dpcore.attack.output.prior import Prior
 from dpcore.attack.trade.levels import epsilons_at
 from dpcore.crowd import queries as asking
 from dpcore.crowd.estimates import LEVEL, check_level
 from dpcore.crowd.expected import Noise, language_shares, noise_of, rough_noise_of
 from dpcore.crowd.lower_bound import least_mean_variance, least_variance
-from dpcore.crowd.operators import check_countable, response_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import frequencies
 from dpcore.errors import ParameterError

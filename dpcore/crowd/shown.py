@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
+from dpcore.attack.output.operators import response_of
 from dpcore.crowd.bundled import Crowd
 from dpcore.crowd.comparison import RATE
 from dpcore.crowd.estimates import LEAST_TEXTS, LEVEL, TEXTS, Estimates, OutputCounts
-from dpcore.crowd.operators import response_of
 from dpcore.crowd.queries import Queries
 from dpcore.crowd.undo import undo
 from dpcore.errors import ParameterError

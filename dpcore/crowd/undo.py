@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.attack.language.language import word_frequencies
-from dpcore.crowd.operators import Operator, check_countable, operator_of, response_of
+from dpcore.attack.output.operators import Operator, check_countable, operator_of, response_of
 from dpcore.crowd.queries import Queries
 from dpcore.errors import LexiconError
 from dpcore.lexicon.cache import CacheEntry, keep, recall

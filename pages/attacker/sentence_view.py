@@ -12,8 +12,15 @@ import streamlit as st
 from dpcore.arrays import IntArray
 from dpcore.attack.budget import budget
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
-from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, Recovery, recover
-from dpcore.attack.language.trial import read_recorded_trial
+from dpcore.attack.language.recovered import (
+    BLIND,
+    CONTEXT,
+    FREQUENCY,
+    TEN,
+    Recovery,
+    read_recorded_trial,
+    recover,
+)
 from dpcore.attack.output.channel import Channel
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.limits import MAX_ATTACK_RELEASES

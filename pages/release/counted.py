@@ -14,11 +14,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.output.operators import check_countable, response_of
 from dpcore.attack.trade.ground import COUNTED
 from dpcore.crowd.comparison import Difference, compare
 from dpcore.crowd.counting import count, true_counts
 from dpcore.crowd.estimates import LEAST_TEXTS, LEVEL, Estimates
-from dpcore.crowd.operators import check_countable, response_of
 from dpcore.crowd.planner import WORDS_PER_TEXT, CountableWords, Plan, countable_words, plan
 from dpcore.crowd.shown import content_words
 from dpcore.errors import DpcoreError

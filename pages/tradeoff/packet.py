@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcore.attack.output.operators import check_countable
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import COUNTED, GUESSED, NEARLY
-from dpcore.crowd.operators import check_countable
 from dpcore.errors import ParameterError
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.plots.style import style_of

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from dpcore.arrays import FloatArray
+from dpcore.attack.output.operators import (
+    ColumnOperator,
+    DenseOperator,
+    KernelOperator,
+    operator_of,
+)
 from dpcore.crowd import undo as undoing
-from dpcore.crowd.operators import ColumnOperator, DenseOperator, KernelOperator, operator_of
 from dpcore.crowd.queries import Queries, of_indices, of_numbers
 from dpcore.crowd.undo import EXACT, Estimators, residual_steps, undo
 from dpcore.errors import ParameterError

@@ -22,7 +22,7 @@ import dpcore.mechanisms.exponential.packing as weights
 import dpcore.papers.claims as verdicts
 import dpcore.papers.packages as packages
 from dpcore.attack import latent
-from dpcore.attack.language import reader_training, trial
+from dpcore.attack.language import reader_training, recovered
 from dpcore.errors import DpcoreError, ResourceError
 from dpcore.lexicon import cache as bundled
 from dpcore.lexicon.catalogue import load
@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[], object]] = {
     "a stored lexicon": lambda: stored.read_stored(bundled.bundled_folder()),
     "a manifest": lambda: stored.read_manifest(bundled.bundled_folder()),
     "the reader": reader_training.reader_manifest,
-    "a recorded trial": trial.read_recorded_trial,
+    "a recorded trial": recovered.read_recorded_trial,
     "the examples": lambda: latent.read_examples(latent.examples_path()),
     "the packages": packages.read_packages,
     "the verdicts": verdicts.read_recorded,

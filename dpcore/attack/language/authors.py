@@ -41,8 +41,7 @@ from numpy.typing import ArrayLike
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.attack.language.context import BIGRAM, context_attack, places_of
-from dpcore.attack.language.recovered import FREQUENCY
-from dpcore.attack.language.trial import share_of
+from dpcore.attack.language.recovered import FREQUENCY, share_of
 from dpcore.attack.output.channel import Channel
 from dpcore.audit.montecarlo import clopper_pearson
 from dpcore.errors import CorpusError, ParameterError

@@ -321,6 +321,42 @@ def places_of(sentence: Sentence, outputs: Sequence[int] | IntArray) -> list[Pla
     return places
 
 
+def evidence_of(
+    channel: Channel, places: Sequence[Place], epsilon: float, progress: Progress = silent
+) -> tuple[list[int], list[Seen]]:
+    """Return the protected positions of a text, and the evidence at every position.
+
+    The likelihood at a protected position is scaled to a largest entry of 1.
+
+    Args:
+        channel: of the mechanism, over the whole lexicon.
+        places: positions of the text, in order.
+        epsilon: ε of every word.
+        progress: called with ("words", done, all).
+
+    Raises:
+        ParameterError: the channel is of a few words only, or the text is empty or too long.
+        EpsilonError: ε is not admissible.
+    """
+    if channel.words.size != len(channel.mechanism.lexicon):
+        raise ParameterError("the context attacker needs the channel of the whole lexicon")
+    protected = [
+        i for i, place in enumerate(places) if not place.released and place.output != UNKNOWN
+    ]
+    if not 1 <= len(protected) <= MAX_TEXT_TOKENS:
+        raise ParameterError(
+            f"the context attacker takes 1 to {MAX_TEXT_TOKENS} protected words of the "
+            f"vocabulary, got {len(protected)}"
+        )
+    evidence: list[Seen] = [place.output for place in places]
+    observed = channel.seen_all([places[i].output for i in protected])
+    for done, (i, seen) in enumerate(zip(protected, observed, strict=True), start=1):
+        logs = seen.at(epsilon).logs
+        evidence[i] = np.exp(logs - logs.max())
+        progress("words", done, len(protected))
+    return protected, evidence
+
+
 def context_attack(
     channel: Channel,
     places: Sequence[Place],
@@ -351,28 +387,11 @@ def context_attack(
     """
     if reader not in READERS:
         raise ParameterError(f"a reader is {' or '.join(READERS)}, got {reader[:40]!r}")
-    n = len(channel.mechanism.lexicon)
-    if channel.words.size != n:
-        raise ParameterError("the context attacker needs the channel of the whole lexicon")
-    protected = [
-        i for i, place in enumerate(places) if not place.released and place.output != UNKNOWN
-    ]
-    if not 1 <= len(protected) <= MAX_TEXT_TOKENS:
-        raise ParameterError(
-            f"the context attacker takes 1 to {MAX_TEXT_TOKENS} protected words of the "
-            f"vocabulary, got {len(protected)}"
-        )
+    protected, evidence = evidence_of(channel, places, epsilon, progress)
     model = model or language(channel.mechanism.lexicon)
-    likelihoods = np.empty((len(protected), n))
-    for i, seen in enumerate(channel.seen_all([places[place].output for place in protected])):
-        logs = seen.at(epsilon).logs
-        likelihoods[i] = np.exp(logs - logs.max())
-        progress("words", i + 1, len(protected))
+    likelihoods = np.stack([evidence[i] for i in protected])
     alone = likelihoods * model.frequency
     alone /= alone.sum(axis=1, keepdims=True)
-    evidence: list[FloatArray | int] = [place.output for place in places]
-    for i, place in enumerate(protected):
-        evidence[place] = likelihoods[i]
     context = forward_backward(model, evidence)
     if reader == WORDS:
         reads = reader_of(channel.mechanism.lexicon)

@@ -330,6 +330,43 @@ def _translated(counts: Counts, words: tuple[str, ...], lexicon: Lexicon) -> Cou
 Seen = FloatArray | int
 
 
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Messages of the recursion at one position, each up to a factor; shape (n + 1,) each.
+
+    Attributes:
+        left: P(evidence before the position, w).
+        right: P(evidence behind it | w).
+        state: P(w | evidence up to the position), with sum 1; 0 where the position is unknown.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    state: FloatArray
+
+
+def messages(model: Bigram, evidence: Sequence[Seen]) -> list[Messages]:
+    """Compute the messages from both sides at every position; exact.
+
+    Args:
+        model: bigram model; the sequence is between two boundaries.
+        evidence: evidence at each position.
+    """
+    size, back = model.share.size, model.pairs
+    result: list[Messages] = []
+    message = model.before(model.boundary)
+    forward = _forward(model, evidence)
+    for seen, (left, state) in zip(reversed(evidence), reversed(forward), strict=True):
+        result.append(Messages(left, message, state))
+        if _is_unknown(seen):
+            message = np.ones(size)
+            continue
+        onward = _local(model, seen) * message
+        onward = onward / onward.max()
+        message = model.share * float(model.fallback @ onward) + back @ onward
+    return result[::-1]
+
+
 def forward_backward(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray]:
     """Compute P(w_i | everything) at every position, shape (n,) each; exact.
 
@@ -337,20 +374,14 @@ def forward_backward(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray
         model: bigram model; the sequence is between two boundaries.
         evidence: evidence at each position.
     """
-    size, back = model.share.size, model.pairs
-    backward: list[FloatArray] = []
-    message = model.before(model.boundary)
-    for seen, state in zip(reversed(evidence), reversed(_filtered(model, evidence)), strict=True):
+    beliefs: list[FloatArray] = []
+    for seen, at in zip(evidence, messages(model, evidence), strict=True):
         if _is_unknown(seen):
-            backward.append(state[:-1])
-            message = np.ones(size)
+            beliefs.append(at.state[:-1])
             continue
-        both = state * message
-        backward.append((both / both.sum())[:-1])
-        onward = _local(model, seen) * message
-        onward = onward / onward.max()
-        message = model.share * float(model.fallback @ onward) + back @ onward
-    return backward[::-1]
+        both = at.state * at.right
+        beliefs.append((both / both.sum())[:-1])
+    return beliefs
 
 
 def draw_chains(
@@ -368,7 +399,7 @@ def draw_chains(
         Words, shape (count, L); known words unchanged.
     """
     words = np.empty((count, len(evidence)), dtype=np.int64)
-    states = _filtered(model, evidence)
+    states = [state for _, state in _forward(model, evidence)]
     behind = np.full(count, model.boundary)
     for i in range(len(evidence) - 1, -1, -1):
         seen = evidence[i]
@@ -424,21 +455,21 @@ def parts_of(evidence: Sequence[Seen], boundary: int, longest: int) -> list[rang
     ]
 
 
-def _filtered(model: Bigram, evidence: Sequence[Seen]) -> list[FloatArray]:
-    """Compute P(w_i | evidence up to i) at every position, (n + 1,) each; 0 where unknown."""
+def _forward(model: Bigram, evidence: Sequence[Seen]) -> list[tuple[FloatArray, FloatArray]]:
+    """Compute `Messages.left` and `Messages.state` at every position."""
     size, onto = model.share.size, model.pairs.T
-    forward: list[FloatArray] = []
+    forward: list[tuple[FloatArray, FloatArray]] = []
     message = model.after(model.boundary)
     for seen in evidence:
         if _is_unknown(seen):
-            forward.append(np.zeros(size))
+            forward.append((message, np.zeros(size)))
             message = model.fallback
             continue
         # Scaled to sum 1 at every position, so that no long product underflows (Rabiner 1989,
         # Section V.A); scales cancel in the posterior.
         state = message * _local(model, seen)
         state = state / state.sum()
-        forward.append(state)
+        forward.append((message, state))
         # P(· | v) = λ(v)·p₀ + stored excess: the sum over v splits into one number and the pairs.
         message = float(state @ model.share) * model.fallback + onto @ state
     return forward

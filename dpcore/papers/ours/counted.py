@@ -12,11 +12,11 @@ import math
 import numpy as np
 
 from dpcore.arrays import BoolArray
+from dpcore.attack.output.operators import response_of
 from dpcore.attack.output.prior import content_words
 from dpcore.attack.trade.ground import COUNTED
 from dpcore.crowd.estimates import LEVEL
 from dpcore.crowd.expected import noise_of
-from dpcore.crowd.operators import response_of
 from dpcore.crowd.planner import WORDS_PER_TEXT
 from dpcore.crowd.queries import of_indices
 from dpcore.crowd.undo import frequencies

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
-from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, recover
-from dpcore.attack.language.trial import share_of
+from dpcore.attack.language.recovered import BLIND, CONTEXT, FREQUENCY, TEN, recover, share_of
 from dpcore.attack.output.channel import Channel, open_channel
 from dpcore.learn.corpus import teaching_corpus
 from dpcore.learn.intervals import ratio_of_sums

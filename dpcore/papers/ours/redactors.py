@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from dpcore.arrays import FloatArray
 from dpcore.attack.language.context import SENTENCE_ENDS
 from dpcore.attack.language.language import Bigram, forward_backward, language
-from dpcore.attack.language.trial import share_of
+from dpcore.attack.language.recovered import share_of
 from dpcore.attack.leak import COUNTS, READS, leak
 from dpcore.attack.linking import linking, ordinary_words_of
 from dpcore.attack.persons import FactsLeft, facts_left

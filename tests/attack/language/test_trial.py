@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.attack.language.trial import (
-    ATTACKERS,
+from dpcore.attack.language.recovered import (
     KINDS,
     SETTINGS,
+    TRIED,
     TrialPlan,
     qualifying,
     read_recorded_trial,
@@ -43,7 +43,7 @@ def test_without_noise_everyone_is_right_and_with_much_no_one_is_sure() -> None:
     sentences = qualifying(SMALL, [TEXTS[0], "a new place was in the old city"])
     rows = try_attackers(channel, sentences, 1e4, 0)
     assert [(row["attacker"], row["words"]) for row in rows] == list(
-        itertools.product(ATTACKERS, KINDS[:2])  # nothing was changed
+        itertools.product(TRIED, KINDS[:2])  # nothing was changed
     )
     assert all(row["share"] == row["high"] == 1.0 for row in rows)
     assert {row["words"]: row["tokens"] for row in rows} == {"all": 13, "content": 6}
@@ -74,7 +74,7 @@ def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
     record = read_recorded_trial()
     lexicon = load()
     assert record["fingerprint"] == lexicon.fingerprint
-    assert len(record["rows"]) == sum(len(e) for _, e in SETTINGS) * len(ATTACKERS) * len(KINDS)
+    assert len(record["rows"]) == sum(len(e) for _, e in SETTINGS) * len(TRIED) * len(KINDS)
     share = {
         (row["epsilon"], row["attacker"], row["words"]): row["share"] for row in record["rows"]
     }
