@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -26,8 +27,9 @@ from dpcore.attack.language.authors import (
     rank_authors,
     split_documents,
 )
-from dpcore.attack.language.context import BIGRAM, READERS, context_prior
+from dpcore.attack.language.context import BIGRAM, READERS, context_prior, places_of
 from dpcore.attack.language.language import word_frequencies
+from dpcore.attack.language.pufferfish import nearest_others, sentence_loss, worst_losses
 from dpcore.attack.language.recovered import FREQUENCY, TEN, recover
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
@@ -289,6 +291,14 @@ _RECOVERED = (
     "  {written:<16.15}{released:<16.15}{frequency:<16.15}{context:<16.15}"
     "{rank_context:>7|rank}{chance_context:>9.3f|chance}"
 )
+_LOSSES = (
+    "  {written:<16.15}{other:<16.15|nearest}{own:>8.3f}{own_bound:>9|at most}{left:>9.3f}"
+    "{right:>9.3f}{total:>9.3f|all}{total_bound:>9|at most}"
+)
+_WORST = (
+    "  {mechanism:<19}{epsilon:>8.4g|ε}{own:>9}{adjacent:>10.4g}{all:>11|neighbours}"
+    "{unchanged:>11|unchanged}{factor:>8|times ε}"
+)
 
 
 @command("attack")
@@ -344,6 +354,12 @@ _RECOVERED = (
     help="of --text and --authors: who reads the context, bigrams exactly, or approximately a "
     "small network with them (words) or a language model of an optional package (smollm2)",
 )
+@option(
+    "--neighbours",
+    is_flag=True,
+    help="of --words and --text: what the outputs of neighbouring words tell about a word, if "
+    "texts follow the bigrams; with --words over all outputs, a minute for some mechanisms",
+)
 @option("--text-column", default="text", metavar="NAME", help="of --authors")
 @option("--author-column", default="author", metavar="NAME", help="of --authors")
 @reading_options
@@ -374,6 +390,8 @@ def attack_command(options: Options) -> Answer:
             raise ParameterError("--curve is for --authors: name a table of texts and authors")
         if len(options.top) > 1:
             raise ParameterError("--top is given once for --output; several are for --authors")
+    if options.neighbours and options.words is None and options.text is None:
+        raise ParameterError("--neighbours is for --words and --text")
     mechanisms = build_mechanisms(options, options.mechanism)
     grids = epsilons_of_each(options.epsilon, mechanisms)
     asked = list(zip(mechanisms, grids, strict=True))
@@ -399,15 +417,41 @@ def _on_words(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) 
             compare(mechanism, pair, epsilons, directions, runs=options.runs, seed=options.seed)
         )
     options.progress("mechanisms", len(asked), len(asked))
-    return Answer(
-        fields.of_selection(options, lexicon, selection)
-        | {
-            "distance": pair.distance,
-            "directions": _DIRECTIONS,
-            "rows": [row for comparison in comparisons for row in comparison.rows()],
-        },
-        _pair_lines(comparisons),
+    result = fields.of_selection(options, lexicon, selection) | {
+        "distance": pair.distance,
+        "directions": _DIRECTIONS,
+        "rows": [row for comparison in comparisons for row in comparison.rows()],
+    }
+    lines = [*_pair_lines(comparisons)]
+    if options.neighbours:
+        result["neighbours"] = [
+            fields.of_settings(mechanism) | {"epsilon": epsilon} | worst.to_dict()
+            for mechanism, grid in asked
+            for epsilon in mechanism.check_epsilons(grid).tolist()
+            for worst in worst_losses(
+                mechanism, epsilon, [(pair.words[0], pair.words[1])], progress=options.progress
+            )
+        ]
+        lines += _worst_lines(result["neighbours"])
+    return Answer(result, lines)
+
+
+def _worst_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield "\nin the middle of a text, in nats, whatever comes out:"
+    yield from table(
+        _WORST,
+        [
+            row | {name: _bound(row[name]) for name in ("own", "all", "unchanged", "factor")}
+            for row in rows
+        ],
     )
+    for row in rows:
+        yield row["statement"]
+
+
+def _bound(value: float | None) -> str:
+    """Return an upper bound as text, rounded up; a bound that is None is infinite."""
+    return at_most(math.inf if value is None else value)
 
 
 def _pair_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -481,6 +525,13 @@ def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -
                     "words": recovered.rows(),
                 }
             )
+            if options.neighbours:
+                words = recovered.written
+                loss = sentence_loss(
+                    channel, places_of(sentence, outputs), words,
+                    nearest_others(lexicon, words), epsilon, progress=options.progress,
+                )  # fmt: skip
+                attacks[-1]["neighbours"] = loss.rows()
     return Answer(
         fields.of_lexicon(lexicon)
         | {"seed": options.seed, "reader": options.reader, "attacks": attacks},
@@ -494,6 +545,16 @@ def _text_lines(row: dict[str, Any]) -> Iterator[str]:
     yield f"  of {row['counted']} changed content words:"
     for name, right in row["right"].items():
         yield f"  {name:<10} first guess {right['first']}, first {TEN} {right['ten']}"
+    if "neighbours" in row:
+        yield "  nats by which outputs tell a word from its nearest one, if texts follow bigrams:"
+        losses = [
+            {name: math.inf if value is None else value for name, value in loss.items()}
+            for loss in row["neighbours"]
+        ]
+        bounds = ("own_bound", "total_bound")
+        yield from table(
+            _LOSSES, [loss | {name: at_most(loss[name]) for name in bounds} for loss in losses]
+        )
 
 
 def prior_of(lexicon: Lexicon, text: str, sentence: str | None) -> Prior:

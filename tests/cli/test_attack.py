@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.attack.language.context import context_prior
+from dpcore.attack.language.context import context_prior, places_of
+from dpcore.attack.language.pufferfish import nearest_others, sentence_loss, worst_losses
 from dpcore.attack.language.recovered import recover
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.two_words import compare
@@ -180,6 +181,49 @@ def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader:
     assert f"of {attack['counted']} changed content words" in printed
 
 
+@pytest.mark.slow
+def test_what_neighbours_tell_about_each_word_of_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--text", "Born in xqzzy New York.", "--mechanism", "tem"]
+    arguments += ["--epsilon", "2,3", "--neighbours"]
+    assert cli.main([*arguments, "--json"]) == 0
+    lexicon, mechanism = load(), create("tem", load())
+    sentence = prepare("Born in xqzzy New York.", lexicon)
+    for attack in json.loads(capsys.readouterr().out)["attacks"]:
+        epsilon = attack["epsilon"]
+        outputs = draw(sentence, mechanism, 0).paths.at(np.array([epsilon]))[:, 0]
+        words = sentence.words[sentence.words >= 0]
+        loss = sentence_loss(
+            open_channel(mechanism), places_of(sentence, outputs), words,
+            nearest_others(lexicon, words), epsilon,
+        )  # fmt: skip
+        assert attack["neighbours"] == loss.rows()
+        assert [row["written"] for row in attack["neighbours"]] == ["born", "in", "new", "york"]
+        for row in attack["neighbours"]:
+            assert row["own"] + row["left"] + row["right"] == pytest.approx(row["total"])
+            assert row["total"] <= row["total_bound"]
+            assert row["own"] <= row["own_bound"]
+    assert cli.main(arguments) == 0
+    assert "if texts follow bigrams" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_neighbours_tell_at_worst(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attack", "--words", "monday,tuesday", "--mechanism", "k-ary"]
+    arguments += ["--epsilon", "2,8", "--neighbours"]
+    assert cli.main([*arguments, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["neighbours"]
+    pair = tuple(load().indices(["monday", "tuesday"]).tolist())
+    for row, epsilon in zip(rows, (2.0, 8.0), strict=True):
+        (worst,) = worst_losses(create("k-ary", load()), epsilon, [pair])
+        assert row == {"mechanism": "k-ary.v1", "parameters": {}, "epsilon": epsilon} | (
+            worst.to_dict()
+        )
+        assert 0 < row["adjacent"] < row["all"] <= row["unchanged"]
+        assert row["factor"] == pytest.approx((epsilon + row["all"]) / epsilon)
+    assert cli.main(arguments) == 0
+    assert "together tell “monday” from “tuesday” by at most" in capsys.readouterr().out
+
+
 def table_of_authors(folder: Path, *, author: str = "author") -> Path:
     rows = [
         ("anna", "the nurse took my blood pressure and the doctor came to the hospital"),
@@ -307,6 +351,7 @@ def test_curves_of_nonsense_are_refused(
         (["--words", "monday,garage", "--curve", "5"], "--curve is for --authors"),
         (["--output", "garage", "--top", "1", "--top", "2"], "several are for --authors"),
         (["--output", "garage", "--top", "0"], "--top"),
+        (["--output", "garage", "--neighbours"], "--neighbours is for --words and --text"),
     ],
 )
 def test_options_of_authors_elsewhere(
