@@ -158,14 +158,12 @@ def _widest(mechanism: Mechanism, guarantee: Guarantee) -> float:
 
 
 def _bounds(guarantee: Guarantee) -> bool:
-    """Return True if no output has a larger loss than the guarantee says."""
-    return not (
-        isinstance(guarantee, ApproximateLocalPrivacy) or guarantee.status is Status.REFUTED
-    )
+    """Return True if no output has a larger loss than the guarantee says, unconditionally."""
+    sure = guarantee.status in (Status.PROVED, Status.CERTIFIED)
+    return sure and not isinstance(guarantee, ApproximateLocalPrivacy)
 
 
 def _statement(
-    guarantee: Guarantee,
     pair: tuple[str, str],
     outputs: int,
     own: float,
@@ -181,19 +179,27 @@ def _statement(
         )
     else:
         noise = Filled("every word gets independent noise")
-    return guarantee.qualified(
-        Filled(
-            "If texts follow this chain and {noise}, the {outputs} outputs of a text together tell "
-            "“{first}” from “{second}” by at most {total} nats: at most {own} by the word's own "
-            "output, and {neighbours} by its neighbours.",
+    if not own < math.inf:
+        return Filled(
+            "If texts follow this chain and {noise}, the outputs of its neighbours tell a word "
+            "“{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no limit "
+            "to what its own output tells.",
             noise=noise,
-            outputs=outputs,
             first=pair[0],
             second=pair[1],
-            total=Numeral(at_most(own + neighbours)),
-            own=Numeral(at_most(own)),
             neighbours=Numeral(at_most(neighbours)),
         )
+    return Filled(
+        "If texts follow this chain and {noise}, the {outputs} outputs of a text together tell "
+        "“{first}” from “{second}” by at most {total} nats: at most {own} by the word's own "
+        "output, and {neighbours} by its neighbours.",
+        noise=noise,
+        outputs=outputs,
+        first=pair[0],
+        second=pair[1],
+        total=Numeral(at_most(own + neighbours)),
+        own=Numeral(at_most(own)),
+        neighbours=Numeral(at_most(neighbours)),
     )
 
 
@@ -206,7 +212,6 @@ class SentenceLoss:
 
     Attributes:
         lexicon: the words.
-        guarantee: of one output.
         words: a.
         others: b.
         own: loss of the word's own output; ∞ if that is impossible under b.
@@ -219,7 +224,6 @@ class SentenceLoss:
     """
 
     lexicon: Lexicon
-    guarantee: Guarantee
     words: IntArray
     others: IntArray
     own: FloatArray
@@ -255,7 +259,6 @@ class SentenceLoss:
         """Return the bound of one position as a sentence that names its assumptions."""
         words = self.lexicon.words
         return _statement(
-            self.guarantee,
             (words[int(self.words[position])], words[int(self.others[position])]),
             self.words.size + self.unchanged,
             float(self.own_bound[position]),
@@ -343,7 +346,6 @@ def sentence_loss(
     )
     return SentenceLoss(
         lexicon=mechanism.lexicon,
-        guarantee=guarantee,
         words=words,
         others=others,
         own=own,
@@ -390,8 +392,9 @@ class Estimate:
 
     @classmethod
     def of(cls, values: FloatArray) -> Estimate:
-        """Return the mean of one number a text, shape (texts,)."""
-        return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
+        """Return the mean of one number a text, shape (texts,); an infinite one has no error."""
+        with np.errstate(invalid="ignore"):
+            return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size)))
 
 
 @dataclass(frozen=True)
@@ -408,7 +411,8 @@ class MeanLoss:
         against: of `AGAINST`.
         length: L, the number of words of a text.
         texts: number of drawn texts.
-        means: mean of `own`, `left`, `right`, `neighbours` and `total`.
+        means: mean of `own`, `left`, `right`, `neighbours` and `total`; `own` and `total` are ∞ if
+            an output excludes the other word.
         sizes: mean of their absolute values.
         promised: mean of the largest own loss that the guarantee allows; ∞ if it excludes nothing.
     """
@@ -524,7 +528,6 @@ class WorstNeighbours:
 
     Attributes:
         lexicon: the words.
-        guarantee: of one output.
         first: a.
         second: b.
         length: L, the number of words of the text.
@@ -537,7 +540,6 @@ class WorstNeighbours:
     """
 
     lexicon: Lexicon
-    guarantee: Guarantee
     first: int
     second: int
     length: int
@@ -560,7 +562,7 @@ class WorstNeighbours:
     def statement(self) -> str:
         """The bound as a sentence that names its assumptions."""
         pair = self.lexicon.words[self.first], self.lexicon.words[self.second]
-        return _statement(self.guarantee, pair, self.length, self.own, self.all)
+        return _statement(pair, self.length, self.own, self.all)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form; what is not finite is None."""
@@ -648,7 +650,5 @@ def worst_losses(
             for spans in ([count * widest for count in counts], [math.inf, math.inf])
         ]
         own = _own_bound(lexicon, guarantee, first, second)
-        worst.append(
-            WorstNeighbours(lexicon, guarantee, first, second, length, own, adjacent, *bounds)
-        )
+        worst.append(WorstNeighbours(lexicon, first, second, length, own, adjacent, *bounds))
     return worst

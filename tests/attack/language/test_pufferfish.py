@@ -267,6 +267,23 @@ def test_mean_losses_depend_on_the_seed_alone(model: Bigram) -> None:
     assert sums["own"].value + sums["neighbours"].value == pytest.approx(sums["total"].value)
 
 
+def test_an_output_that_excludes_the_other_word_has_an_infinite_loss() -> None:
+    lexicon = lexicons.cloud(N, 3)
+    mechanism = create("custext", lexicon, {"k": 2})
+    laws = laws_of(mechanism, 2.0)
+    assert (laws == 0.0).any()
+    channel = open_channel(mechanism)
+    mean = mean_loss(channel, 2.0, texts=20, length=3, seed=1, model=random_bigram(0))
+    assert math.isinf(mean.means["own"].value)
+    assert math.isnan(mean.means["own"].error)
+    assert 0.0 < mean.sizes["neighbours"].value < math.inf
+    pairs = list(itertools.combinations(range(N), 2))
+    for worst in worst_losses(mechanism, 2.0, pairs, model=random_bigram(0)):
+        # Its guarantee is conditional: as a bound, ε would be broken here.
+        assert 0.0 < worst.adjacent <= worst.all == worst.unchanged
+        assert math.isinf(worst.own)
+
+
 def some_loss(
     key: str = "tem", epsilon: float = 1.0, places: Sequence[Place] = (Place(1), Place(3))
 ) -> SentenceLoss:
@@ -309,6 +326,8 @@ def test_without_a_bound_on_every_output_only_the_neighbours_are_bounded() -> No
     assert np.isinf(loss.own_bound).all()
     assert np.isfinite(loss.left_bound + loss.right_bound).all()
     assert loss.rows()[0]["own_bound"] is None
+    assert "sets no limit" in loss.statement(0)
+    assert "inf" not in loss.statement(0)
 
 
 def test_nearest_others_are_other_words() -> None:
