@@ -658,7 +658,7 @@ def _permitted(
                     reading = meter(lexicon, max(loss, 1e-9), prior, local=True, delta=delta)
                     bounds[i] = min(bounds[i], reading.rows[0].high)
         if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
-            totals = [r * epsilon for r in range(1, releases + 1)]
+            totals = [r * guarantee.epsilon for r in range(1, releases + 1)]
             known = meter(lexicon, totals, prior, metric=guarantee.metric, compute=False)
             bounds = [min(a, row.high) for a, row in zip(bounds, known.rows, strict=True)]
     return list(zip(composed, bounds, strict=True))
