@@ -81,6 +81,7 @@ def takeaway(
         _prints(source, run),
         typed=source.own,
         tables=tables,
+        drawing="offers",
     )
 
 

@@ -121,6 +121,7 @@ function begin(parentElement) {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
   };
   window.addEventListener("dpcore:dial", state.hear);
+  state.offered = offerPicture("offers", () => pictured(state.table), () => finding.textContent);
   return state;
 }
 
@@ -145,6 +146,7 @@ export default function (component) {
   if (chosen !== state.chosen) mark(state, chosen);
   return () => {
     window.removeEventListener("dpcore:dial", state.hear);
+    state.offered();
     cancelAnimationFrame(state.waiting);
     state.root.remove();
     states.delete(parentElement);

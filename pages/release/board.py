@@ -44,6 +44,7 @@ from pages.release.running import Run
 from pages.release.uploading import Source
 from pages.shared import link
 from pages.shared.dial import Dial, Step, show_dial
+from pages.shared.figure import SVG_FILES
 from pages.shared.fragments import fragment, run_parts
 from pages.shared.guessed import of_hundred
 from pages.shared.language import later, numeral, say
@@ -86,7 +87,9 @@ class Row:
 
 @cache
 def _component() -> Callable[..., Any]:
-    css, js = ((_HERE / f"board.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
+    css = (_HERE / "board.css").read_text(encoding="utf-8")
+    scripts = *SVG_FILES, _HERE / "board.js"
+    js = "\n".join(script.read_text(encoding="utf-8") for script in scripts)
     return st.components.v2.component(_KEY, css=css, js=js)
 
 

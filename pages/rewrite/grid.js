@@ -1,7 +1,7 @@
 // Rewrite grid. Typed text arrives as data and is only ever set as textContent, so it cannot become
 // markup. The tree is rebuilt when its data has changed (a few hundred nodes); the focus and the
 // open guarantees are restored. The likely outputs of a word are requested on hover or focus
-// ("peek") and kept until the grid changes. grid_card.js is prepended.
+// ("peek") and kept until the grid changes. grid_card.js and svg_files.js are prepended.
 
 const spoken = (token, input) =>
   filled(token.changed ? words.became : words.stayed, { input, output: token.text });
@@ -217,6 +217,7 @@ export default function (component) {
       if (!event.composedPath().includes(root)) hide(state);
     };
     document.addEventListener("pointerdown", state.outside);
+    state.offered = offerPicture("rewrites", () => pictured(root), () => "");
     states.set(parentElement, state);
   }
   const { likely, ...shown } = data;
@@ -236,6 +237,7 @@ export default function (component) {
   return () => {
     hide(state);
     document.removeEventListener("pointerdown", state.outside);
+    state.offered();
     state.root.remove();
     states.delete(parentElement);
   };

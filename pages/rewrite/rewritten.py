@@ -15,6 +15,7 @@ from pages.rewrite.redactors import redactor_group
 from pages.rewrite.rows import likely, mechanism_row, source_row
 from pages.rewrite.scene import at_same_leakage, choose_place, row_draw, run_dependents
 from pages.shared.dial import grouped
+from pages.shared.figure import SVG_FILES
 from pages.shared.language import for_component, later, say
 from pages.shared.session import Bench
 
@@ -50,7 +51,13 @@ _WORDS = {
 def _component() -> Callable[..., Any]:
     css, *scripts = (
         path.read_text(encoding="utf-8")
-        for path in (_HERE / "grid.css", _SPOKEN, _HERE / "grid_card.js", _HERE / "grid.js")
+        for path in (
+            _HERE / "grid.css",
+            _SPOKEN,
+            *SVG_FILES,
+            _HERE / "grid_card.js",
+            _HERE / "grid.js",
+        )
     )
     return st.components.v2.component(_KEY, css=css, js="\n".join(scripts))
 

@@ -204,6 +204,7 @@ def takeaway(scene: RewriteScene) -> Takeaway:
         prints=say("Each line prints one row, with the ε of that row."),
         text=scene.text,
         tables=tables,
+        drawing="rewrites",
     )
 
 

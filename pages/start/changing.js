@@ -64,43 +64,10 @@ function begin(parentElement) {
     if (state.data && detail.group === state.data.group) go(state, detail.step);
   };
   window.addEventListener("dpcore:dial", state.hear);
-  state.save = ({ detail }) => {
-    if (state.data && detail.name === state.data.name) {
-      saveSheet(drawn(state), detail.name, detail.format, state.data.findings[state.step]);
-    }
-  };
-  window.addEventListener("dpcore:save", state.save);
+  state.offered = offerPicture(
+    "sentence", () => pictured(state.sentence), () => state.data.findings[state.step],
+  );
   return state;
-}
-
-// The sentence as a drawing, each word where it stands on the page, for slides.
-function drawn({ root, sentence }) {
-  const box = sentence.getBoundingClientRect();
-  const [width, height] = [Math.ceil(box.width) + 24, Math.ceil(box.height) + 24];
-  const make = (tag, values) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
-    return made;
-  };
-  const sheet = make("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height });
-  const ground = getComputedStyle(root).getPropertyValue("--st-secondary-background-color");
-  sheet.append(make("rect", { width, height, fill: ground || "#fff" }));
-  for (const part of sentence.querySelectorAll(".was, .now > span")) {
-    const letters = document.createRange();
-    letters.selectNodeContents(part); // a word may be narrower than its column
-    const place = letters.getBoundingClientRect(), style = getComputedStyle(part);
-    const size = parseFloat(style.fontSize);
-    const text = make("text", {
-      x: place.left - box.left + 12,
-      y: place.top - box.top + 12 + place.height / 2 + 0.35 * size,
-      fill: style.color, "font-size": size, "font-weight": style.fontWeight, "font-family": LETTERS,
-      // A file may be drawn in other letters: each word is as wide as here.
-      textLength: place.width, lengthAdjust: "spacingAndGlyphs",
-    });
-    text.textContent = part.textContent;
-    sheet.append(text);
-  }
-  return sheet;
 }
 
 const states = new WeakMap();
@@ -134,7 +101,7 @@ export default function (component) {
   }
   return () => {
     window.removeEventListener("dpcore:dial", state.hear);
-    window.removeEventListener("dpcore:save", state.save);
+    state.offered();
     cancelAnimationFrame(state.waiting);
     state.root.remove();
     states.delete(parentElement);

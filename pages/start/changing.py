@@ -62,7 +62,7 @@ _NICE = (0.01, 0.02, 0.03, 0.05, 0.07, *(percent / 100 for percent in range(10, 
 _MOST = 0.9  # of the words: where a method reaches that share, the sentence is nearly the original
 _NEARLY_ALL = 0.99  # of the words, at which a bound says nothing
 _DRAWING = "sentence"
-"""Name of the drawing, in files."""
+"""Name of the drawing, in files and in `changing.js`."""
 _TURNING, TAKING = "start_dial", "start_taking"
 LEVEL = "guessed"
 """Position of the dial, a share of 100 words: its name in the link and in the session."""
@@ -310,7 +310,6 @@ def _data(
         "words": words,
         "numbers": numbers,
         "allowed": allowed,
-        "name": _DRAWING,
         "findings": findings,
         "names": [
             say(

@@ -132,14 +132,6 @@ function build(state) {
   how.append(element("summary", "", words.how), ...(data.map ? MAPPED : TRUE).map(
     (line) => element("p", "", filled(words[line], data.map || {}))));
   how.append(element("p", "", filled(data.exact ? words.exact : words.estimated, data)));
-  const files = element("div", "files");
-  for (const format of ["svg", "png"]) {
-    const button = element("button", "", filled(words.file, { form: format.toUpperCase() }));
-    button.type = "button";
-    button.addEventListener("click", () => save(state, format));
-    files.append(button);
-  }
-  how.append(files);
   const board = element("div", "board");
   board.append(pair, state.caption, key, buttons, how);
   root.replaceChildren(board, state.card);
@@ -206,6 +198,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     window.addEventListener("dpcore:dial", state.dial);
     state.watch = new ResizeObserver(() => state.panes.length && arrangeAll(state));
     state.watch.observe(root);
+    state.offered = (({ detail }) => detail.name === "words" && save(state, detail.format));
+    window.addEventListener("dpcore:save", state.offered);
     state.resized = () => state.panes.length && arrangeAll(state);
     window.addEventListener("resize", state.resized); // the window's height sets that of the panes
     states.set(parentElement, state);
@@ -230,6 +224,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     cancelAnimationFrame(state.frame);
     window.removeEventListener("dpcore:dial", state.dial);
     window.removeEventListener("resize", state.resized);
+    window.removeEventListener("dpcore:save", state.offered);
     state.watch.disconnect();
     state.root.remove();
     states.delete(parentElement);

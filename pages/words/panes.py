@@ -109,7 +109,6 @@ PANES = {
     "estimated": later(
         "Probabilities of {mechanism}: {detail}, with intervals of level 95 % at each word."
     ),
-    "file": later("Figure as {form}"),
     "long": later(" (noise {length} long)"),
     "became": later("{word} became {output}{noise}"),
     "stayed": later("{word} stayed{noise}"),

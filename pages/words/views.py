@@ -131,6 +131,7 @@ def takeaway(scene: WordsScene) -> Takeaway:
         ),
         typed=pair_is_typed(),
         tables={later("Words"): partial(pane_table, scene.bench, scene.mechanism)},
+        drawing="words",
     )
 
 

@@ -290,9 +290,10 @@ def test_noise_is_drawn_with_its_length(app_url: str, new_page: NewPage) -> None
 def test_the_figure_is_saved_as_it_stands(app_url: str, new_page: NewPage, tmp_path: Path) -> None:
     page, watch = new_page(color_scheme="dark")
     open_panes(page, f"{app_url}/words?eps_metric=3&{FEW}")
-    page.locator(".panes summary").click()
+    page.get_by_text("Save and cite").click()
+    wait_idle(page)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Figure as SVG").click()
+        page.get_by_role("button", name="Figure as SVG").first.click()
     drawing = saved.value.path().read_text(encoding="utf-8")
     assert saved.value.suggested_filename == "words.svg"
     for part in (
@@ -303,7 +304,7 @@ def test_the_figure_is_saved_as_it_stands(app_url: str, new_page: NewPage, tmp_p
     ):
         assert part in drawing or (part == "#10161c" and "rgb(16, 22, 28)" in drawing)
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Figure as PNG").click()
+        page.get_by_role("button", name="Figure as PNG").first.click()
     assert saved.value.path().read_bytes().startswith(b"\x89PNG")
     assert not watch.page_errors
     assert not watch.foreign_requests
