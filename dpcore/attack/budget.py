@@ -249,6 +249,11 @@ class Released:
     epsilon: float | None
     guaranteed: float
 
+    @property
+    def band(self) -> tuple[float, float]:
+        """Ends of the interval to draw: none around an exact value, whose error is not seen."""
+        return (self.value, self.value) if self.exact else (self.low, self.high)
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -385,8 +390,8 @@ class RepeatedLeak:
         from dpcore.plots.attack.success import ALLOWED, FRESH, MEMOISED, RELEASED
 
         once = self.rows[0]
-        curves = [(FRESH, row.releases, row.value, row.low, row.high) for row in self.rows]
-        curves += [(MEMOISED, row.releases, once.value, once.low, once.high) for row in self.rows]
+        curves = [(FRESH, row.releases, row.value, *row.band) for row in self.rows]
+        curves += [(MEMOISED, row.releases, once.value, *once.band) for row in self.rows]
         curves += [
             (ALLOWED, row.releases, row.guaranteed, row.guaranteed, row.guaranteed)
             for row in self.rows

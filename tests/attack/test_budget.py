@@ -17,6 +17,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
+from dpcore.plots.attack.success import RELEASED
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(60, 5)
@@ -247,6 +248,17 @@ def test_the_release_at_which_a_share_is_guessed() -> None:
     assert answer.reached(0.9999999).releases is None
     with pytest.raises(ParameterError, match="share"):
         answer.reached(0.0)
+
+
+def test_the_curves_of_a_figure() -> None:
+    answer = repeated_leak(create("tem", TINY), 2.0, 3, "equal", draws=50)
+    table = answer.to_pandas()
+    assert tuple(table.columns) == RELEASED
+    fresh, memoised, allowed = (rows for _, rows in table.groupby("curve", sort=False))
+    assert fresh["right"].tolist() == [row.value for row in answer.rows]
+    assert (fresh["low"] == fresh["high"]).tolist() == [True, False, False]  # the first is exact
+    assert memoised["right"].tolist() == [answer.memoised] * 3
+    assert allowed["high"].tolist() == [row.guaranteed for row in answer.rows]
 
 
 def test_refused_releases() -> None:
