@@ -11,7 +11,8 @@ import streamlit as st
 
 from dpcore.arrays import IntArray
 from dpcore.attack.budget import budget
-from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS
+from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS, places_of
+from dpcore.attack.language.pufferfish import SentenceLoss, nearest_others, sentence_loss
 from dpcore.attack.language.recovered import (
     BLIND,
     CONTEXT,
@@ -31,7 +32,7 @@ from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import budget_cell, sentence_cell, sentence_command
 from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.scene import AttackerScene
-from pages.attacker.tables import budget_table
+from pages.attacker.tables import budget_table, neighbours_finding, neighbours_table
 from pages.shared.figure import csv_button, show_figure
 from pages.shared.language import later, retold, say
 from pages.shared.link import choose_seed, segments, whole_number
@@ -240,6 +241,7 @@ def sentence_view(scene: AttackerScene) -> None:
             read = read_sentence(scene, channel, bench, seed, reader)
             if read is not None:
                 _show(scene, read)
+                _neighbours(scene, channel, bench, seed)
     except DpcoreError as error:
         refuse(say("This sentence cannot be attacked."), error)
     recorded_view(scene)
@@ -325,6 +327,67 @@ def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
         )
     note(f"{say(_SEEN)} {say(_READ_BY[recovered.reader])}")
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
+
+
+def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int) -> None:
+    """Draw what the outputs of a text tell about each of its words, if asked."""
+    asked = st.toggle(
+        say("What do the other words tell about a word?"),
+        key="others_tell",
+        bind="query-params",
+        help=say(
+            "ε is about one word and its own output. Here are the outputs of the whole sentence: "
+            "how far they tell each word from its nearest one, if texts follow bigrams of English."
+        ),
+    )
+    if not asked:
+        return
+
+    def compute() -> SentenceLoss:
+        outputs = outputs_of(scene, bench, seed)
+        written = bench.sentence.words[bench.sentence.words >= 0]
+        with Reporter(say("Reading the neighbours")) as progress:
+            return sentence_loss(
+                channel,
+                places_of(bench.sentence, outputs),
+                written,
+                nearest_others(scene.words, written),
+                scene.epsilon,
+                progress=progress,
+            )
+
+    key = (bench.sentence, scene.mechanism, scene.epsilon, seed)
+    loss = session_memo("attack_others_tell", key, compute, 20)
+    table = neighbours_table(loss)
+    # st.text: words of a lexicon that a user added are not Markdown.
+    st.text(say(neighbours_finding(loss)))
+    show_table(
+        table,
+        say("Nats by which outputs tell each word from its nearest one: its own, the others'"),
+        column_config={
+            "word": say("word"),
+            "other": say("nearest word"),
+            "own": st.column_config.NumberColumn(
+                say("own output"), format="%.2f", help=say("ln P(own output | word) / P(… | other)")
+            ),
+            "others": st.column_config.NumberColumn(
+                say("others' outputs"), format="%.2f", help=say("Of all other words of the text.")
+            ),
+            "bound": st.column_config.NumberColumn(
+                say("at most, own"),
+                format="%.2f",
+                help=say("What the guarantee allows its output."),
+            ),
+            "bound_others": st.column_config.NumberColumn(
+                say("at most, others"),
+                format="%.2f",
+                help=say("The most that any outputs of the others could tell, under this chain."),
+            ),
+        },
+    )
+    worst = int(np.argmax(loss.left_bound + loss.right_bound))
+    st.text(say(loss.statement(worst)))
+    csv_button(say("Losses as CSV"), "sentence_losses", lambda: table, key="csv_others_tell")
 
 
 def show_counts(recovered: Recovery) -> None:

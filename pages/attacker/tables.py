@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpcore.attack.budget import Budget
 from dpcore.attack.game import Judgement
+from dpcore.attack.language.pufferfish import SentenceLoss
 from dpcore.attack.output.prior import of_hundred
 from dpcore.attack.output.success import ExposedWord, Exposure
 from dpcore.audit.composition import allowed_powers
@@ -23,7 +24,9 @@ from dpcore.plots.attack import odds
 from dpcore.plots.attack.exposed import BEST, WORST
 from dpcore.plots.attack.icons import AFTER, BEFORE, MARKS
 from dpcore.plots.attack.words import chance_text
+from dpcore.plots.style import number
 from dpcore.plots.utility import roc
+from dpcore.written import Filled
 from pages.attacker.scene import AttackerScene
 from pages.attacker.weighing import Look
 from pages.shared.dial import group_of
@@ -170,6 +173,40 @@ def tests_table(scene: AttackerScene, pair: tuple[int, int]) -> tuple[pd.DataFra
         for rate, power in zip(_DRAWN_RATES.tolist(), powers.tolist(), strict=True)
     ]
     return pd.DataFrame(rows, columns=list(roc.COLUMNS)), best.auc
+
+
+def neighbours_table(loss: SentenceLoss) -> pd.DataFrame:
+    """Return what outputs tell about each word of a text; what is infinite is left empty."""
+    rows = [
+        {
+            "word": row["written"],
+            "other": row["other"],
+            "own": row["own"],
+            "others": row["left"] + row["right"],
+            "bound": row["own_bound"],
+            "bound_others": row["left_bound"] + row["right_bound"],
+        }
+        for row in loss.rows()
+    ]
+    return pd.DataFrame(rows).astype({"own": float, "bound": float})
+
+
+def neighbours_finding(loss: SentenceLoss) -> str:
+    """Name the word about which the other outputs tell most."""
+    most = int(np.argmax(np.abs(loss.neighbours)))
+    words, told = loss.lexicon.words, float(loss.neighbours[most])
+    pair = words[int(loss.words[most])], words[int(loss.others[most])]
+    factor = number(math.exp(abs(told)))
+    if told < 0:
+        pair = pair[1], pair[0]
+    return Filled(
+        "The other outputs tell most about “{word}”: they make “{likely}” {factor} times as likely "
+        "against “{unlikely}”, beside what its own output does.",
+        word=words[int(loss.words[most])],
+        likely=pair[0],
+        unlikely=pair[1],
+        factor=factor,
+    )
 
 
 def budget_table(words: Lexicon, budget: Budget) -> pd.DataFrame:

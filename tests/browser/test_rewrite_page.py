@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -364,3 +365,22 @@ def test_the_dials_leave_a_phone_to_the_rows(app_url: str, new_page: NewPage) ->
     heights = [box["height"] for box in boxes if box is not None]
     assert len(heights) == 3
     assert sum(heights) < 844 / 4
+
+
+def test_the_grid_is_saved_as_a_picture_in_which_typed_text_is_no_markup(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_grid(page, f"{app_url}/rewrite")
+    write_text(page, "A <b>bold</b> & brave doctor")
+    open_drawer(page)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Figure as SVG").first.click()
+    root = ElementTree.parse(saved.value.path()).getroot()
+    texts = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    drawn = " ".join(texts)
+    assert "A <b>bold</b> & brave doctor" in drawn
+    first = page.locator(".grid .words").nth(1).locator(".word").all_text_contents()
+    assert len(first) > 2
+    assert all(word in texts for word in first)
+    assert not watch.page_errors
