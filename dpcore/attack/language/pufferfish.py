@@ -78,6 +78,7 @@ NEAREST, POSTERIOR = AGAINST = ("nearest", "posterior")
 LENGTH = 11
 """Words of a text in `worst_losses` and `mean_loss`, unless given; the sixth has both sides."""
 LEFT, RIGHT = -1, 1
+_ROUNDING = 1e-9  # of a loss: by less it exceeds no bound
 _TOGETHER = 64  # words whose distances from all words are held: 13 MB over 25,000 words
 
 
@@ -415,6 +416,8 @@ class MeanLoss:
             an output excludes the other word.
         sizes: mean of their absolute values.
         promised: mean of the largest own loss that the guarantee allows; ∞ if it excludes nothing.
+        above: share of words whose total loss is above that in size.
+        largest: the largest total loss that was drawn, as a multiple of it; 0 without a bound.
     """
 
     mechanism: str
@@ -425,6 +428,8 @@ class MeanLoss:
     means: dict[str, Estimate]
     sizes: dict[str, Estimate]
     promised: float
+    above: Estimate
+    largest: float
 
     @property
     def factor(self) -> float:
@@ -486,6 +491,8 @@ def mean_loss(
         losses[:, t] = own, left, right, left + right, own + left + right
         promised[t] = [_own_bound(lexicon, guarantee, *pair) for pair in pairs]
         progress("texts", t + 1, texts)
+    ratios = np.zeros_like(promised)
+    np.divide(np.abs(losses[4]), promised, out=ratios, where=np.isfinite(promised))
     # Words of one text depend on each other; texts do not.
     names = ("own", "left", "right", "neighbours", "total")
     return MeanLoss(
@@ -500,6 +507,8 @@ def mean_loss(
             for name, row in zip(names, np.abs(losses), strict=True)
         },
         float(promised.mean()),
+        Estimate.of((ratios > 1.0 + _ROUNDING).mean(axis=1)),
+        float(ratios.max()),
     )
 
 

@@ -171,7 +171,8 @@ def test_one_neighbour_of_k_ary_response_may_reach_the_bound() -> None:
     assert largest_log_ratio(first, second, 2.0) == pytest.approx(told.max())
 
 
-def test_neighbours_of_independent_words_tell_nothing() -> None:
+def independent() -> Bigram:
+    """A model whose words do not depend on each other."""
     none = np.empty(0, dtype=np.int32)
     counts = Counts(
         words=np.arange(1, N + 1),
@@ -179,7 +180,11 @@ def test_neighbours_of_independent_words_tell_nothing() -> None:
         continuations=np.arange(1, N + 2),
         first=none, second=none, pairs=none,
     )  # fmt: skip
-    model, mechanism = Bigram.of(counts, 0.75), mechanism_of()
+    return Bigram.of(counts, 0.75)
+
+
+def test_neighbours_of_independent_words_tell_nothing() -> None:
+    model, mechanism = independent(), mechanism_of()
     places = [Place(1), Place(3), Place(0)]
     loss = sentence_loss(
         open_channel(mechanism), places, np.array([1, 2, 0]), np.array([4, 3, 1]), 1.0, model=model
@@ -282,6 +287,18 @@ def test_an_output_that_excludes_the_other_word_has_an_infinite_loss() -> None:
         # Its guarantee is conditional: as a bound, ε would be broken here.
         assert 0.0 < worst.adjacent <= worst.all == worst.unchanged
         assert math.isinf(worst.own)
+
+
+def test_totals_exceed_the_guarantee_of_a_word_only_through_neighbours() -> None:
+    channel = open_channel(mechanism_of("k-ary"))
+    alone, together = (
+        mean_loss(channel, 2.0, texts=40, length=4, seed=2, model=each)
+        for each in (independent(), random_bigram(0))
+    )
+    assert alone.above.value == 0.0
+    assert alone.largest == pytest.approx(1.0)  # a kept word
+    assert 0.0 < together.above.value < 1.0
+    assert together.largest > 1.0
 
 
 def some_loss(
