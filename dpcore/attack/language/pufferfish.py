@@ -182,7 +182,7 @@ def _statement(
         noise = Filled("every word gets independent noise")
     if not own < math.inf:
         return Filled(
-            "If texts follow this chain and {noise}, the outputs of its neighbours tell a word "
+            "If texts follow the bigram model and {noise}, the outputs of its neighbours tell a word "
             "“{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no limit "
             "to what its own output tells.",
             noise=noise,
@@ -191,7 +191,7 @@ def _statement(
             neighbours=Numeral(at_most(neighbours)),
         )
     return Filled(
-        "If texts follow this chain and {noise}, the {outputs} outputs of a text together tell "
+        "If texts follow the bigram model and {noise}, the {outputs} outputs of a text together tell "
         "“{first}” from “{second}” by at most {total} nats: at most {own} by the word's own "
         "output, and {neighbours} by its neighbours.",
         noise=noise,

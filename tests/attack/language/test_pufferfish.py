@@ -314,7 +314,9 @@ def test_the_sentence_names_its_assumptions_and_adds_up() -> None:
     statement = loss.statement(1)
     assert isinstance(statement, Filled)
     names = loss.lexicon.words
-    assert statement.startswith("If texts follow this chain and every word gets independent noise")
+    assert statement.startswith(
+        "If texts follow the bigram model and every word gets independent noise"
+    )
     assert f"“{names[2]}” from “{names[4]}”" in statement
     own, rest = loss.own_bound[1], loss.left_bound[1] + loss.right_bound[1]
     assert rest == loss.left_bound[1] > 0
