@@ -182,8 +182,8 @@ def _statement(
         noise = Filled("every word gets independent noise")
     if not own < math.inf:
         return Filled(
-            "If texts follow the bigram model and {noise}, the outputs of its neighbours tell a word "
-            "“{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no limit "
+            "If texts follow the bigram model and {noise}, the outputs of its neighbours tell a "
+            "word “{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no limit "
             "to what its own output tells.",
             noise=noise,
             first=pair[0],
@@ -191,8 +191,8 @@ def _statement(
             neighbours=Numeral(at_most(neighbours)),
         )
     return Filled(
-        "If texts follow the bigram model and {noise}, the {outputs} outputs of a text together tell "
-        "“{first}” from “{second}” by at most {total} nats: at most {own} by the word's own "
+        "If texts follow the bigram model and {noise}, the {outputs} outputs of a text together "
+        "tell “{first}” from “{second}” by at most {total} nats: at most {own} by the word's own "
         "output, and {neighbours} by its neighbours.",
         noise=noise,
         outputs=outputs,
