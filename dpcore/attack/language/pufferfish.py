@@ -183,8 +183,8 @@ def _statement(
     if not own < math.inf:
         return Filled(
             "If texts follow the bigram model and {noise}, the outputs of its neighbours tell a "
-            "word “{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no limit "
-            "to what its own output tells.",
+            "word “{first}” from “{second}” by at most {neighbours} nats; the guarantee sets no "
+            "limit to what its own output tells.",
             noise=noise,
             first=pair[0],
             second=pair[1],
