@@ -1,11 +1,13 @@
 """Attacker page: sentences, budget, least protected words."""
 
+import math
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.errors import MissingPackageError
+from dpcore.plots.style import number
 from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
 from pages.attacker.scene import GAME
 from pages.shared.once import _shelf
@@ -72,6 +74,22 @@ def test_the_network_refuses_other_words_and_the_record_is_shown(
     named = table(test, "passages", "reads what was written", "sees the output alone")
     assert set(recorded["mechanism"]) == set(named["mechanism"])
     assert "By chance the rank is 5.5" in shown
+
+
+def test_what_the_other_words_tell_is_said_on_request(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=SENTENCE, eps_metric="3")
+    assert not [d for d in test.dataframe if "bound_others" in d.value.columns]
+    test.toggle(key="others_tell").set_value(True).run()
+    rows = table(test, "word", "others", "bound_others")
+    guessed = table(test, "written", "released", "reads the sentence")
+    assert rows["word"].tolist() == guessed["written"].tolist()
+    assert (rows["own"] <= rows["bound"] * (1 + 1e-9)).all()
+    assert (rows["others"] <= rows["bound_others"] + 1e-9).all()
+    most = rows.loc[rows["others"].abs().idxmax()]
+    shown = shown_text(test)
+    assert f"The other outputs tell most about “{most['word']}”: they make “" in shown
+    assert f"{number(math.exp(abs(most['others'])))} times as likely against" in shown
+    assert "If texts follow the bigram model and every word gets independent noise" in shown
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])
