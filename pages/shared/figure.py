@@ -184,8 +184,9 @@ class Figure:
 
     @property
     def named(self) -> str:
-        """The figure in a list: its title, or else its finding."""
-        return self.title or say(self.caption.finding)
+        """The figure in a list: its title if it has one, and its finding."""
+        finding = say(self.caption.finding)
+        return f"{self.title}. {finding}" if self.title else finding
 
 
 def show_figure(

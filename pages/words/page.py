@@ -35,7 +35,7 @@ _STYLE = """
 }
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
-  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.5rem; }
+  [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.3rem; }
   .st-key-title_controls > * { flex: 1 1 45% !important; min-width: 0; }
 }
 """

@@ -161,6 +161,14 @@ def assert_accessible(page: Page) -> None:
     assert not faults, "\n".join(["accessibility:", *faults])
 
 
+def unfold(page: Page) -> None:
+    """Open the sidebar, which is folded away on pages whose picture needs the width."""
+    unfolding = page.get_by_test_id("stExpandSidebarButton")
+    if unfolding.is_visible():
+        unfolding.click()
+        wait_idle(page)
+
+
 def open_files(page: Page, name: str) -> None:
     """Unfold the drawer of the page, and choose a figure in it.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import assert_accessible, open_page, wait_idle
+from tests.browser.pages import assert_accessible, open_page, unfold, wait_idle
 
 WORDS = ["the", "doctor", "nurse", "city", "london", "heart", *(f"word{i}" for i in range(40))]
 
@@ -21,6 +21,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def send(page: Page, file: Path) -> None:
+    unfold(page)
     page.get_by_role("button", name="Your own vectors").click()
     page.get_by_test_id("stFileUploaderDropzoneInput").last.set_input_files(file)
 
@@ -39,6 +40,7 @@ def test_they_are_checked_used_and_forgotten(app_url: str, page: Page, file: Pat
     page.get_by_role("link", name="Rewrite", exact=True).first.click()
     wait_idle(page)
     expect(page.get_by_text("Lexicon yours: 46 words, 6 dimensions")).to_be_visible()
+    unfold(page)
     page.get_by_role("button", name="Your own vectors").click()
     page.get_by_role("button", name="Forget these vectors").click()
     wait_idle(page)

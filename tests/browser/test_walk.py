@@ -7,17 +7,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
+from tests.browser.pages import WAIT_MS, Watch, open_page, unfold, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
-
-
-def unfold(page: Page) -> None:
-    """Open the sidebar, which is folded away on pages whose picture needs the width."""
-    unfolding = page.get_by_test_id("stExpandSidebarButton")
-    if unfolding.is_visible():
-        unfolding.click()
-        wait_idle(page)
 
 
 def pressed(page: Page, name: str) -> bool:
