@@ -39,6 +39,8 @@ ELSEWHERE = {
     "audit --callable": "tests/cli/test_audit_function.py",
     "autoencoder": "tests/cli/test_autoencoder.py",
     "write": "tests/cli/test_write.py",
+    "leak --mechanism tem --epsilon 2 --releases": "tests/cli/test_leak.py",
+    "leak --mechanism k-ary --epsilon 7.92 --releases 32": "tests/cli/test_leak.py",
     "persons": "tests/cli/test_persons.py",
     "privatize big.parquet": "tests/jobs/test_cluster.py",
 }
