@@ -324,10 +324,10 @@ def allowed_powers(guarantee: Guarantee, loss: float, rates: ArrayLike) -> Float
 
     Returns:
         δ + e^loss·α and 1 − e^(−loss)·(1 − δ − α), where that is less (Dong, Roth, Su 2022,
-        Section 2.2), rounded up, shape (m,); 1 where nothing is guaranteed.
+        Section 2.2), rounded up, shape (m,); 1 where nothing is guaranteed without a condition.
     """
     alpha = np.asarray(rates, dtype=np.float64)
-    if guarantee.status is Status.REFUTED or not loss < math.inf:
+    if guarantee.status not in (Status.PROVED, Status.CERTIFIED) or not loss < math.inf:
         return np.ones_like(alpha)
     leaked = math.exp(guarantee.log_delta) if isinstance(guarantee, ApproximateLocalPrivacy) else 0
     with np.errstate(over="ignore", invalid="ignore"):

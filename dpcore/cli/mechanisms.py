@@ -392,8 +392,8 @@ def _released(
         some = fields.some(options, "draws seed progress")
         one = repeated_leak(mechanism, epsilon, options.releases, stranger, **some)
         reached, recognition = one.reached(options.share), one.recognition(options.persons)
-        found = {"reached": asdict(reached), "recognition": asdict(recognition)}
-        records.append(one.to_dict() | found | fields.of_settings(mechanism))
+        solved = {"reached": asdict(reached), "recognition": asdict(recognition)}
+        records.append(one.to_dict() | solved | fields.of_settings(mechanism))
         lines += _lines_released(one, reached, recognition)
     answer: dict[str, Any] = records[0] if len(records) == 1 else {"answers": records}
     return Answer(answer | fields.of_lexicon(mechanism.lexicon), lines)
@@ -402,11 +402,21 @@ def _released(
 def _lines_released(one: RepeatedLeak, reached: Reached, recognition: Recognition) -> Iterator[str]:
     yield f"ε = {one.epsilon:g}: {one.sentence}"
     last = len(one.rows)
-    shown = [row for row in one.rows if row.releases & (row.releases - 1) == 0]
+    powers_of_two = [row for row in one.rows if row.releases & (row.releases - 1) == 0]
+    printed = {row.releases: row for row in (*powers_of_two, one.rows[-1])}
     yield from table(
-        "{releases:>9|releases} {value:>8.4f|guessed} {error:>8.4f|error} {low:>8.4f|low} "
-        "{high:>8.4f|high} {total:>13.4g|sum of losses} {guaranteed:>11.4f|by guarantee}",
-        [asdict(row) for row in {row.releases: row for row in (*shown, one.rows[-1])}.values()],
+        "{releases:>9|releases} {value:>8.4f|guessed} {error:>8.4f|error} {low:>8|low} "
+        "{high:>8|high} {total:>13|sum of losses} {guaranteed:>13|by guarantee}",
+        [
+            asdict(row)
+            | {
+                "low": at_least(row.low, places=4),
+                "high": at_most(row.high, places=4),
+                "total": at_most(row.total),
+                "guaranteed": at_most(row.guaranteed, places=4),
+            }
+            for row in printed.values()
+        ],
     )
     share = f"{100 * reached.share:g} of 100 words"
     if reached.releases is None:

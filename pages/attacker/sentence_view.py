@@ -358,17 +358,20 @@ def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int)
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed)
     loss = session_memo("attack_others_tell", key, compute, 20)
-    table = neighbours_table(loss)
     # st.text: words of a lexicon that a user added are not Markdown.
     st.text(say(neighbours_finding(loss)))
     show_table(
-        table,
+        neighbours_table(loss),
         say("Nats by which outputs tell each word from its nearest one: its own, the others'"),
         column_config={
             "word": say("word"),
             "other": say("nearest word"),
             "own": st.column_config.NumberColumn(
-                say("own output"), format="%.2f", help=say("ln P(own output | word) / P(… | other)")
+                say("own output"),
+                format="%.2f",
+                help=say(
+                    "ln P(own output | word) / P(… | other); empty if it excludes the other word."
+                ),
             ),
             "others": st.column_config.NumberColumn(
                 say("others' outputs"), format="%.2f", help=say("Of all other words of the text.")
@@ -376,7 +379,7 @@ def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int)
             "bound": st.column_config.NumberColumn(
                 say("at most, own"),
                 format="%.2f",
-                help=say("What the guarantee allows its output."),
+                help=say("What the guarantee allows its output; empty if it sets no limit."),
             ),
             "bound_others": st.column_config.NumberColumn(
                 say("at most, others"),
@@ -387,7 +390,12 @@ def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int)
     )
     worst = int(np.argmax(loss.left_bound + loss.right_bound))
     st.text(say(loss.statement(worst)))
-    csv_button(say("Losses as CSV"), "sentence_losses", lambda: table, key="csv_others_tell")
+    csv_button(
+        say("Losses as CSV"),
+        "sentence_losses",
+        lambda: pd.DataFrame(loss.rows()),
+        key="csv_others_tell",
+    )
 
 
 def show_counts(recovered: Recovery) -> None:

@@ -17,6 +17,7 @@ from dpcore.audit.composition import allowed_powers
 from dpcore.audit.document import document_losses
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.measure.density import VocabularyDensity
+from dpcore.outwards import at_most
 from dpcore.plots.attack import budget as attack_budget
 from dpcore.plots.attack import exposed as attack_exposed
 from dpcore.plots.attack import icons as attack_icons
@@ -176,15 +177,20 @@ def tests_table(scene: AttackerScene, pair: tuple[int, int]) -> tuple[pd.DataFra
 
 
 def neighbours_table(loss: SentenceLoss) -> pd.DataFrame:
-    """Return what outputs tell about each word of a text; what is infinite is left empty."""
+    """Return what outputs tell about each word of a text; bounds are rounded up.
+
+    What is infinite is empty: an output that excludes the other word, or no bound.
+    """
     rows = [
         {
             "word": row["written"],
             "other": row["other"],
             "own": row["own"],
             "others": row["left"] + row["right"],
-            "bound": row["own_bound"],
-            "bound_others": row["left_bound"] + row["right_bound"],
+            "bound": None
+            if row["own_bound"] is None
+            else float(at_most(row["own_bound"], places=2)),
+            "bound_others": float(at_most(row["left_bound"] + row["right_bound"], places=2)),
         }
         for row in loss.rows()
     ]
@@ -192,20 +198,19 @@ def neighbours_table(loss: SentenceLoss) -> pd.DataFrame:
 
 
 def neighbours_finding(loss: SentenceLoss) -> str:
-    """Name the word about which the other outputs tell most."""
+    """Name the word that the other outputs tell most from its nearest one."""
     most = int(np.argmax(np.abs(loss.neighbours)))
-    words, told = loss.lexicon.words, float(loss.neighbours[most])
-    pair = words[int(loss.words[most])], words[int(loss.others[most])]
-    factor = number(math.exp(abs(told)))
-    if told < 0:
-        pair = pair[1], pair[0]
+    words, nats = loss.lexicon.words, float(loss.neighbours[most])
+    likely, unlikely = words[int(loss.words[most])], words[int(loss.others[most])]
+    if nats < 0:
+        likely, unlikely = unlikely, likely
     return Filled(
-        "The other outputs tell most about “{word}”: they make “{likely}” {factor} times as likely "
-        "against “{unlikely}”, beside what its own output does.",
+        "If texts follow bigrams, the other outputs tell most about “{word}”: they make “{likely}” "
+        "{factor} times as likely against “{unlikely}”.",
         word=words[int(loss.words[most])],
-        likely=pair[0],
-        unlikely=pair[1],
-        factor=factor,
+        likely=likely,
+        unlikely=unlikely,
+        factor=number(math.exp(abs(nats))),
     )
 
 
