@@ -139,10 +139,10 @@ class _Reading:
 
     def _figures(self, text: str) -> str:
         """Return a known name and its figures, or a list of figures with a few words each."""
-        found = _NAMED.fullmatch(text)
-        name = None if found is None else self._whole.get(found[1])
-        if found is not None and name is not None:
-            return listed((name, self._figures(found[2])), " ")
+        match = _NAMED.fullmatch(text)
+        name = None if match is None else self._whole.get(match[1])
+        if match is not None and name is not None:
+            return listed((name, self._figures(match[2])), " ")
         return listed(map(Numeral, text.split(", ")))
 
     def _sentences(self, text: str) -> str:
@@ -156,16 +156,16 @@ class _Reading:
         if best is not None and not _unread(best):
             return best
         breaks = list(_BREAK.finditer(text))
-        for found in reversed(breaks):
-            first, between = self.sentence(text[: found.start()]), found[0]
+        for gap in reversed(breaks):
+            first, between = self.sentence(text[: gap.start()]), gap[0]
             if first is None:
                 continue
             # A further sentence may be a template that begins with the space.
-            for space, rest in ((between, text[found.end() :]), ("", text[found.start() :])):
+            for space, rest in ((between, text[gap.end() :]), ("", text[gap.start() :])):
                 second = self._sentences(rest)
                 if isinstance(second, Filled) and not _unread(second):
                     return listed((first, second), space)
-            best = best or listed((first, self._sentences(text[found.end() :])), between)
+            best = best or listed((first, self._sentences(text[gap.end() :])), between)
         if best is None and breaks:
             # A name before a colon, or a sentence that no catalogue has.
             rest = self._sentences(text[breaks[0].end() :])
@@ -183,9 +183,9 @@ class _Reading:
     def _read(self, text: str) -> Filled | None:
         large = text[:1].upper() + text[1:]
         # A single word with a small letter is no sentence, but may be a name.
-        found = self._whole.get(text) or (self._whole.get(large) if " " in text else None)
-        if found is not None:
-            return found
+        sentence = self._whole.get(text) or (self._whole.get(large) if " " in text else None)
+        if sentence is not None:
+            return sentence
         best = None
         for pattern in self._patterns:
             for match in pattern.matches(text) or pattern.matches(large):
@@ -277,5 +277,5 @@ class _Pattern:
         # Most templates are ruled out by their longest piece, in a moment.
         if self._longest not in text:
             return []
-        found = (expression.fullmatch(text) for expression in self._expressions)
-        return list(dict.fromkeys(match.groups() for match in found if match is not None))
+        fits = (expression.fullmatch(text) for expression in self._expressions)
+        return list(dict.fromkeys(match.groups() for match in fits if match is not None))

@@ -442,16 +442,16 @@ def repeated_leak(
         )
     law = mechanism.sparse_law(value)
     response = None if law is None else _symmetric(law)
-    drawn = 0
+    word_draws = 0
     if response is not None:
         rows = [
             (share, 0.0, *_rounded(share, releases), True)
             for share in response_success(prior.probability, *response, releases).tolist()
         ]
     else:
-        drawn = draws or _DRAWS
+        word_draws = draws or _DRAWS
         channel = channel_for(mechanism, prior, progress)
-        rows, own = _drawn_success(channel, prior, value, releases, drawn, seed, progress)
+        rows, own = _drawn_success(channel, prior, value, releases, word_draws, seed, progress)
         if way == SUMMED:
             one = leak(mechanism, value, prior, progress=progress)
             rows[0] = (one.after, 0.0, one.low, one.high, True)
@@ -462,13 +462,13 @@ def repeated_leak(
         agreement = _agreement(channel, prior, value, progress)
     else:  # P(y | w) of drawn outputs has the right mean
         agreement = float(own.mean())
-        doubt = float(own.mean(axis=1).std(ddof=1)) / math.sqrt(drawn)
+        doubt = float(own.mean(axis=1).std(ddof=1)) / math.sqrt(word_draws)
     return RepeatedLeak(
         mechanism=mechanism.short,
         epsilon=value,
         stranger=name,
         before=float(prior.probability.max()),
-        draws=drawn,
+        draws=word_draws,
         rows=tuple(
             Released(
                 r,
@@ -503,9 +503,9 @@ def _symmetric(law: SparseLaw) -> tuple[float, float] | None:
     other, excess = float(law.base[0]), float(law.excess[0])
     if not (np.all(law.base == other) and np.all(law.excess == excess) and n > 1):
         return None
-    kept = other + excess
-    ratio = math.log(kept) - math.log(other) if other > 0 else math.inf
-    return kept, min(ratio, 700.0)
+    stay = other + excess
+    ratio = math.log(stay) - math.log(other) if other > 0 else math.inf
+    return stay, min(ratio, 700.0)
 
 
 def response_success(prior: FloatArray, kept: float, gain: float, releases: int) -> FloatArray:
@@ -664,6 +664,6 @@ def _permitted(
                     bounds[i] = min(bounds[i], reading.rows[0].high)
         if isinstance(guarantee, MetricPrivacy) and guarantee.metric in set(Metric):
             totals = [r * guarantee.epsilon for r in range(1, releases + 1)]
-            known = meter(lexicon, totals, prior, metric=guarantee.metric, compute=False)
-            bounds = [min(a, row.high) for a, row in zip(bounds, known.rows, strict=True)]
+            readings = meter(lexicon, totals, prior, metric=guarantee.metric, compute=False)
+            bounds = [min(a, row.high) for a, row in zip(bounds, readings.rows, strict=True)]
     return list(zip(composed, bounds, strict=True))

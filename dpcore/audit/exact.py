@@ -434,13 +434,13 @@ def audit_mechanism(
         if words is not None:
             raise ParameterError("give a number of words or a number of pairs, not both")
         losses, most = _audit_pairs(mechanism, value, pairs, seed, progress)
-        chosen: str = Filled(
+        selection: str = Filled(
             "{pairs:,} pairs of words drawn with seed {seed}", pairs=pairs, seed=seed
         )
-        return _described(mechanism, losses, 2 * pairs, False, chosen, most)
+        return _described(mechanism, losses, 2 * pairs, False, selection, most)
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
-    indices, chosen = _choose(mechanism, words, seed)
+    indices, selection = _choose(mechanism, words, seed)
     if _bounded(mechanism):
         low, high = (np.empty((indices.size, n)) for _ in range(2))
         for i, word in enumerate(indices.tolist()):
@@ -449,7 +449,7 @@ def audit_mechanism(
         apart = mechanism.promised_distances(indices, value)
         local, most = audit_bounds(low, high, apart, value, progress=progress)
         losses = _renamed(local, indices)
-        return _described(mechanism, losses, indices.size, indices.size == n, chosen, most)
+        return _described(mechanism, losses, indices.size, indices.size == n, selection, most)
     rows = np.empty((indices.size, n))
     floors: list[float] = []
     for i, word in enumerate(indices.tolist()):
@@ -460,7 +460,9 @@ def audit_mechanism(
     # One floor for all rows, the highest: max(x, floor) brings no two logarithms further apart, but
     # two floors could.
     local = audit_laws(rows, apart, value, floor=max(floors, default=None), progress=progress)
-    return _described(mechanism, _renamed(local, indices), indices.size, indices.size == n, chosen)
+    return _described(
+        mechanism, _renamed(local, indices), indices.size, indices.size == n, selection
+    )
 
 
 def _audit_whole(
@@ -493,8 +495,8 @@ def _audit_whole(
         outputs=n,
         unknown=0,
     )
-    chosen = Filled("all pairs of the {words:,} words", words=n)
-    method = _method(search.method, chosen)
+    selection = Filled("all pairs of the {words:,} words", words=n)
+    method = _method(search.method, selection)
     return LawAudit(audit, n, n, True, method, loss.error, loss.epsilon + loss.error)
 
 

@@ -378,8 +378,8 @@ def _inputs(dimension: int, power: int) -> Lexicon:
     for share in searched_shares(dimension):
         half = spread_shift(1.0, dimension, share, power)
         for name, row in (("x", half), ("−x", -half)):
-            shown = ", ".join(f"{value:.4g}" for value in row[:_SHOWN] + 0.0).replace("-", "−")
-            names.append(f"{name} = C·({shown}{', …' if dimension > _SHOWN else ''})")
+            numbers = ", ".join(f"{value:.4g}" for value in row[:_SHOWN] + 0.0).replace("-", "−")
+            names.append(f"{name} = C·({numbers}{', …' if dimension > _SHOWN else ''})")
             rows.append(longest * row)
     vectors = np.array(rows, dtype=np.float32)
     return Lexicon(f"inputs of {dimension} coordinates", tuple(names), vectors)

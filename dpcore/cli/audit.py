@@ -113,11 +113,11 @@ def _replay_answer(options: Options, given: dict[str, Any]) -> Answer:
     if options.epsilon is not None:
         epsilon = Promise.of(options.epsilon, ANY, 0.0).epsilon
     # Without a lexicon by name the words are common ones, as the function may have any vocabulary.
-    named = options.lexicon is not None or options.language is not None
+    own_lexicon = options.lexicon is not None or options.language is not None
     report = replay_function(
         options.callable,
         epsilon,
-        lexicon=load_lexicon(options) if named else None,
+        lexicon=load_lexicon(options) if own_lexicon else None,
         seed=options.seed or 0,
         progress=options.progress,
         **given,

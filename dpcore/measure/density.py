@@ -309,8 +309,8 @@ def lonelier(lexicon: Lexicon, density: VocabularyDensity, word: int, count: int
     rules = rules_of(lexicon.language)
     common = ordinary_words(lexicon, COMMON_ROWS)
     names = [lexicon.words[i] for i in common.tolist()]
-    kept = [len(name) >= _LONG and rules.lower(name) not in rules.stop_words for name in names]
-    _, sparsest = extremes(density, count, common[np.array(kept, dtype=bool)])
+    content = [len(name) >= _LONG and rules.lower(name) not in rules.stop_words for name in names]
+    _, sparsest = extremes(density, count, common[np.array(content, dtype=bool)])
     farther: IntArray = sparsest[density.nearest[sparsest] > density.nearest[word]]
     return farther
 

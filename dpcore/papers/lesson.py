@@ -189,11 +189,11 @@ def odds_distance(lexicon: Lexicon) -> float:
 def _odds(lexicon: Lexicon) -> Exercise:
     distance = odds_distance(lexicon)
     once = math.exp(ODDS_EPSILON * distance)
-    mechanism, found = create("madlib", lexicon), []
+    mechanism, powers = create("madlib", lexicon), []
     for factor in (1, 2, 4):
         promise = mechanism.guarantee(factor * ODDS_EPSILON)
         most = float(allowed_powers(promise, promise.loss(distance), [0.01])[0])
-        found.append(Numeral(at_most(most, 3, times=100)))
+        powers.append(Numeral(at_most(most, 3, times=100)))
     return _filled(
         "odds",
         2,
@@ -206,7 +206,7 @@ def _odds(lexicon: Lexicon) -> Exercise:
         square=math.exp(2 * ODDS_EPSILON * distance),
         fourfold=4 * ODDS_EPSILON,
         fourth=count_text(4 * distance),
-        found=found,
+        found=powers,
     )
 
 

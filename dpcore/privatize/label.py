@@ -116,15 +116,15 @@ class Label:
     @property
     def _tests(self) -> str:
         """Sentence on the best test between any two words."""
-        found = at_most(self.power, 3, times=100)
-        if found == "100":
+        power = at_most(self.power, 3, times=100)
+        if power == "100":
             return (
                 "The guarantee limits hardly any test between two words that are far apart: only "
                 "the measurement says what they give away."
             )
         return (
             "Any test that takes one word for another in 1 of 100 texts finds it in at most "
-            f"{found} of 100: that is guaranteed for any two words."
+            f"{power} of 100: that is guaranteed for any two words."
         )
 
     @property

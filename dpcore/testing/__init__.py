@@ -58,9 +58,9 @@ def assert_no_leak(
     """
     allowed = {Kind(str(kind)) for kind in allow}
     report = replay_function(function, **options)
-    found = report.findings if strict else report.proved
+    findings = report.findings if strict else report.proved
     unseen = strict and not report.all_seen
-    if unseen or any(finding.kind not in allowed for finding in found):
+    if unseen or any(finding.kind not in allowed for finding in findings):
         raise AssertionError(str(report))
     return report
 

@@ -331,7 +331,7 @@ def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
 
 def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int) -> None:
     """Draw what the outputs of a text tell about each of its words, if asked."""
-    asked = st.toggle(
+    wanted_view = st.toggle(
         say("What do the other words tell about a word?"),
         key="others_tell",
         bind="query-params",
@@ -340,7 +340,7 @@ def _neighbours(scene: AttackerScene, channel: Channel, bench: Bench, seed: int)
             "how far they tell each word from its nearest one, if texts follow bigrams of English."
         ),
     )
-    if not asked:
+    if not wanted_view:
         return
 
     def compute() -> SentenceLoss:

@@ -244,8 +244,8 @@ def go_on(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Seq
     jobs = _jobs(lexicon, mechanisms, work, pinned)
     # A run draws one button that stops it.
     began = st.session_state.pop(_BEGAN, False)
-    left = any(job.waiting(mechanisms) and job.stop not in st.session_state for job in jobs)
-    if left if began else _measure_some(jobs, mechanisms):
+    unfinished = any(job.waiting(mechanisms) and job.stop not in st.session_state for job in jobs)
+    if unfinished if began else _measure_some(jobs, mechanisms):
         st.rerun()
 
 

@@ -251,14 +251,14 @@ def takeaway(record: Recorded) -> Takeaway:
     if is_benchmark(record):
         tables[later("All boards")] = lambda: all_boards(record)
     # Only while its panels are on the page, from which they are taken.
-    drawn = entry.name in STUDIES and f"{entry.name}_1" in remembered()
+    has_panels = entry.name in STUDIES and f"{entry.name}_1" in remembered()
     return Takeaway(
         cell=python_cell(entry.name),
         cited=PAPERS[paper_of(entry.name)].cited,
         command=entry.command,
         prints=say("It makes the record again; that takes from minutes to hours."),
         tables=tables,
-        sheet=sheet_of(record) if drawn else None,
+        sheet=sheet_of(record) if has_panels else None,
     )
 
 

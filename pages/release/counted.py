@@ -305,8 +305,8 @@ def _asked_word(
     shared: dict[str, Any] = {"by": labels, "treatment": order.treatment}
 
     def asked() -> tuple[Estimates, FloatArray]:
-        found = count(private(), order.mechanism, order.epsilon, [word], **shared)
-        return found, true_counts(found, source.texts, lexicon, **shared)
+        estimates = count(private(), order.mechanism, order.epsilon, [word], **shared)
+        return estimates, true_counts(estimates, source.texts, lexicon, **shared)
 
     key = (copy, None if by is None else by.column, word)
     estimates, truth = latest(_ASKED_SLOT, key, asked)

@@ -120,9 +120,9 @@ def epsilon_dial(
             on_rest()
 
     set_epsilon(group, epsilon, steps[usual])
-    about, named = (members, "") if read is None else ([read], read.short)
-    key = (language(), group.name, steps, tuple(identity(kind) for kind in about), named)
-    dial = once("dials", key, lambda: _dial(group, about, steps, named))
+    about, name = (members, "") if read is None else ([read], read.short)
+    key = (language(), group.name, steps, tuple(identity(kind) for kind in about), name)
+    dial = once("dials", key, lambda: _dial(group, about, steps, name))
     show_dial(dial, steps.index(epsilon), rested)
     return epsilon
 

@@ -260,8 +260,8 @@ def show_numbers() -> None:
     with st.container(horizontal=True):
         csv_button(say("Numbers as CSV"), name, figure.csv, key=f"csv_{name}")
         if figure.plotly:
-            named = {each.named: key for key, each in figures.items() if each.plotly}
-            figure_buttons(name, "figure_to_take", named)
+            names = {each.named: key for key, each in figures.items() if each.plotly}
+            figure_buttons(name, "figure_to_take", names)
     show_table(figure.table, say(figure.caption.finding))
 
 

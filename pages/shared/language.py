@@ -143,12 +143,14 @@ def _words(text: str, spoken: str) -> str:
     words = text.split(" ")
     for end in range(len(words), 0, -1):
         beginning = " ".join(words[:end])
-        told = translated(beginning, spoken)
-        if told != beginning:
+        translation = translated(beginning, spoken)
+        if translation != beginning:
             break
     else:
-        end, told = 1, words[0]
-    return " ".join((told, *([_words(" ".join(words[end:]), spoken)] if words[end:] else [])))
+        end, translation = 1, words[0]
+    return " ".join(
+        (translation, *([_words(" ".join(words[end:]), spoken)] if words[end:] else []))
+    )
 
 
 def _exchanged(number: str) -> str:

@@ -109,12 +109,12 @@ def prior_of(chances: FloatArray) -> Prior:
 )
 def test_randomised_response_is_summed_exactly(prior: FloatArray, epsilon: float) -> None:
     """With ln 2 and powers of two posteriors tie across words of different counts."""
-    kept = 1.0 / (1.0 + 4.0 * math.exp(-epsilon))
-    law = np.full((5, 5), (1.0 - kept) / 4.0)
-    np.fill_diagonal(law, kept)
+    stay = 1.0 / (1.0 + 4.0 * math.exp(-epsilon))
+    law = np.full((5, 5), (1.0 - stay) / 4.0)
+    np.fill_diagonal(law, stay)
     chances = np.asarray(prior, dtype=np.float64)
-    found = response_success(chances, kept, epsilon, 4)
-    for r, share in enumerate(found.tolist(), start=1):
+    shares = response_success(chances, stay, epsilon, 4)
+    for r, share in enumerate(shares.tolist(), start=1):
         assert share == pytest.approx(enumerated(law, chances, r), rel=1e-12)
 
 
@@ -142,9 +142,9 @@ def test_equal_words_by_the_most_frequent_output(n: int, releases: int) -> None:
     assert sum(counts) == n**releases
     closed = sum(float(count) * math.exp(epsilon * m) for m, count in enumerate(counts))
     closed *= other**releases / n
-    kept = other * math.exp(epsilon)
-    found = response_success(np.full(n, 1.0 / n), kept, epsilon, releases)
-    assert found[-1] == pytest.approx(closed, rel=1e-11)
+    stay = other * math.exp(epsilon)
+    shares = response_success(np.full(n, 1.0 / n), stay, epsilon, releases)
+    assert shares[-1] == pytest.approx(closed, rel=1e-11)
 
 
 def test_one_release_is_the_leak_and_more_never_help_less() -> None:
@@ -220,18 +220,18 @@ def test_the_words_that_recognise_a_person() -> None:
     """By enumeration: the others agree with the outputs of one person, each with chance Q."""
     kept, n, persons = 0.6, 4, 30
     law = [kept, *[(1 - kept) / (n - 1)] * (n - 1)]
-    found = made(sum(p * p for p in law)).recognition(persons, 0.9)
-    assert found.words is not None
+    recognition = made(sum(p * p for p in law)).recognition(persons, 0.9)
+    assert recognition.words is not None
 
     def alone(k: int) -> float:
         every = product(law, repeat=k)
         return sum(math.prod(q) * (1 - math.prod(q)) ** (persons - 1) for q in every)
 
-    assert alone(found.words) >= 0.9
-    assert found.wrong == pytest.approx(sum(p * p for p in law) ** found.words)
+    assert alone(recognition.words) >= 0.9
+    assert recognition.wrong == pytest.approx(sum(p * p for p in law) ** recognition.words)
     # The least k by the bound of Jensen's inequality.
-    assert (1 - found.agreement**found.words) ** (persons - 1) >= 0.9
-    assert (1 - found.agreement ** (found.words - 1)) ** (persons - 1) < 0.9
+    assert (1 - recognition.agreement**recognition.words) ** (persons - 1) >= 0.9
+    assert (1 - recognition.agreement ** (recognition.words - 1)) ** (persons - 1) < 0.9
     assert made(1.0).recognition().words is None
     assert made(1e-9).recognition().words == 1
     for wrong in ({"persons": 1}, {"certainty": 1.0}, {"certainty": math.nan}):

@@ -378,8 +378,8 @@ def test_the_grid_is_saved_as_a_picture_in_which_typed_text_is_no_markup(
         page.get_by_role("button", name="Figure as SVG").first.click()
     root = ElementTree.parse(saved.value.path()).getroot()
     texts = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    drawn = " ".join(texts)
-    assert "A <b>bold</b> & brave doctor" in drawn
+    picture_text = " ".join(texts)
+    assert "A <b>bold</b> & brave doctor" in picture_text
     first = page.locator(".grid .words").nth(1).locator(".word").all_text_contents()
     assert len(first) > 2
     assert all(word in texts for word in first)

@@ -220,8 +220,8 @@ def test_the_sentence_can_be_saved_as_a_picture(
         page.get_by_role("button", name="SVG").click()
     download.value.save_as(tmp_path / "sentence.svg")
     root = ElementTree.parse(tmp_path / "sentence.svg").getroot()
-    drawn = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "".join(drawn) == "".join(parts)
+    picture_words = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "".join(picture_words) == "".join(parts)
     with page.expect_download() as download:
         page.get_by_role("button", name="PNG").click()
     download.value.save_as(tmp_path / "sentence.png")

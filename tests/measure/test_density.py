@@ -114,10 +114,10 @@ def test_lonelier_words_are_common_content_words_that_are_farther_from_all_other
     lexicon = Lexicon("crafted", words, rows.astype(np.float32), language="en")
     density = vocabulary_density(lexicon, 1)
     assert density.nearest.tolist() == [1, 1, 9, 10, 12, 15, 43]
-    found = {word: lonelier(lexicon, density, i).tolist() for i, word in enumerate(words)}
-    assert found["horses"] == [5, 4]  # no function word, none of three letters, no number
-    assert found["violin"] == [5]
-    assert found["umbrella"] == []
+    lonelier_of = {word: lonelier(lexicon, density, i).tolist() for i, word in enumerate(words)}
+    assert lonelier_of["horses"] == [5, 4]  # no function word, none of three letters, no number
+    assert lonelier_of["violin"] == [5]
+    assert lonelier_of["umbrella"] == []
     assert lonelier(lexicon, density, 0, count=1).tolist() == [5]
 
 

@@ -91,12 +91,12 @@ def test_odds() -> None:
     assert task.options[int(task.answer)].startswith(f"{once**2:.3g}-fold")
     assert f"a factor of {once:.3g}" in task.question
     # Of two words whose odds change by a factor of F at most: F·α, and 1 − (1 − α)/F, at α = 1 %.
-    found = [min(once**k / 100, 1 - 0.99 / once**k) for k in (1, 2, 4)]
-    told = re.search(
+    powers = [min(once**k / 100, 1 - 0.99 / once**k) for k in (1, 2, 4)]
+    match = re.search(
         r"in at most (\S+) of 100 at ε = 1, in (\S+) at 2, in (\S+) at 4\.", task.truth
     )
-    assert told is not None
-    for said, most in zip(told.groups(), found, strict=True):
+    assert match is not None
+    for said, most in zip(match.groups(), powers, strict=True):
         assert 0 <= float(said) - 100 * most < 0.11
 
 

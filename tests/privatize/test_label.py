@@ -199,13 +199,13 @@ def test_the_best_test_that_the_guarantee_allows_is_said() -> None:
     lexicon = load("default")
     response = create("k-ary", lexicon)
     label = labelled(response, 8.0)
-    kept, other = (float(response.law("doctor", 8.0).probability(w)) for w in ("doctor", "nurse"))
+    stay, other = (float(response.law("doctor", 8.0).probability(w)) for w in ("doctor", "nurse"))
     # Named for its own output, and for so many of those that both words have in common.
-    power = kept + (0.01 - other)
+    power = stay + (0.01 - other)
     assert label.power == pytest.approx(power, rel=1e-6)
     assert label.power >= power
     assert label.to_dict()["best_test"] == {"false_positive_rate": 0.01, "power": label.power}
-    said = " ".join(dict(label.sections)["Two numbers"])
-    assert f"finds it in at most {at_most(label.power, 3, times=100)} of 100" in said
+    sentences = " ".join(dict(label.sections)["Two numbers"])
+    assert f"finds it in at most {at_most(label.power, 3, times=100)} of 100" in sentences
     far = labelled(create("tem", lexicon), 2.0)
     assert "limits hardly any test" in " ".join(dict(far.sections)["Two numbers"])

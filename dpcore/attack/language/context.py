@@ -350,8 +350,8 @@ def evidence_of(
         )
     evidence: list[Seen] = [place.output for place in places]
     observed = channel.seen_all([places[i].output for i in protected])
-    for done, (i, seen) in enumerate(zip(protected, observed, strict=True), start=1):
-        logs = seen.at(epsilon).logs
+    for done, (i, observation) in enumerate(zip(protected, observed, strict=True), start=1):
+        logs = observation.at(epsilon).logs
         evidence[i] = np.exp(logs - logs.max())
         progress("words", done, len(protected))
     return protected, evidence

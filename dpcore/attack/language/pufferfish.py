@@ -475,19 +475,21 @@ def mean_loss(
     model = model or language(lexicon)
     chain = _Chain(model, _hidden(model, length))
     rng = generator(seed, "losses of neighbours", mechanism.key)
-    drawn = draw_chains(model, chain.blank, texts, rng)
+    chains = draw_chains(model, chain.blank, texts, rng)
     losses, promised = np.empty((5, texts, length)), np.empty((texts, length))
-    nearest = nearest_others(lexicon, drawn) if against == NEAREST else None
-    for t, words in enumerate(drawn):
+    nearest = nearest_others(lexicon, chains) if against == NEAREST else None
+    for t, words in enumerate(chains):
         outputs = mechanism.sample(rng, words, epsilon)
         _, evidence = evidence_of(channel, [Place(int(y)) for y in outputs], epsilon)
-        seen = messages(model, evidence)
+        posterior_messages = messages(model, evidence)
         if nearest is not None:
             others = nearest[t]
         else:
-            others = np.array([_drawn(at, int(w), rng) for at, w in zip(seen, words, strict=True)])
+            others = np.array(
+                [_drawn(at, int(w), rng) for at, w in zip(posterior_messages, words, strict=True)]
+            )
         pairs = list(zip(words.tolist(), others.tolist(), strict=True))
-        own, left, right = _losses(chain, evidence, seen, range(length), pairs)
+        own, left, right = _losses(chain, evidence, posterior_messages, range(length), pairs)
         losses[:, t] = own, left, right, left + right, own + left + right
         promised[t] = [_own_bound(lexicon, guarantee, *pair) for pair in pairs]
         progress("texts", t + 1, texts)

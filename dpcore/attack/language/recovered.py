@@ -273,8 +273,8 @@ def run(
             f"sentences to try must be 2 to {len(known):,} (those that qualify), got "
             f"{plan.sentences}"
         )
-    drawn = generator(plan.seed, "trial sentences").permutation(len(known))[: plan.sentences]
-    sentences = [known[int(i)] for i in np.sort(drawn)]
+    order = generator(plan.seed, "trial sentences").permutation(len(known))[: plan.sentences]
+    sentences = [known[int(i)] for i in np.sort(order)]
     # Refuses a lexicon without counts here, before the first channel takes its time.
     language(lexicon)
     rows = []

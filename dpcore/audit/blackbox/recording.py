@@ -80,10 +80,10 @@ class Value:
         if isinstance(given, list | tuple | np.ndarray | range | dict):
             entries = [repr(entry) for entry in given]
             strings = {str(entry) for entry in given if isinstance(entry, str)}
-            named = "words" if strings else "entries"
+            kind = "words" if strings else "entries"
             few = ", ".join(sorted(strings)[:4]) + (", …" if len(strings) > 4 else "")
             return cls(
-                f"{len(entries):,} {named}" + (f" ({few})" if strings else ""),
+                f"{len(entries):,} {kind}" + (f" ({few})" if strings else ""),
                 _digest(*entries),
                 tuple(map(_digest, entries)) if len(entries) <= _MOST_ROWS else (),
                 len(entries),
@@ -195,7 +195,7 @@ class Tape:
         if len(self.draws) >= _MOST_DRAWS:
             raise TooManyDrawsError(f"more than {_MOST_DRAWS:,} draws")
         # Read before the call: `shuffle` changes its argument.
-        read = {
+        arguments = {
             name: Value.of(value, self.watched)
             for name, value in values.items()
             if name not in _IGNORED
@@ -206,7 +206,7 @@ class Tape:
         finally:
             self._local.inside = False
         numbers = 1 if isinstance(result, bytes | str) else int(np.size(result))
-        self.draws.append(Draw(kind, read, _caller(), numbers, start))
+        self.draws.append(Draw(kind, arguments, _caller(), numbers, start))
         if self.far and start not in self._fixed:
             return _moved(kind.rsplit(".", 1)[-1], values, result, self._tails)
         return result
@@ -319,10 +319,10 @@ def _other_choice(given: Mapping[str, Any], result: Any, rng: np.random.Generato
     among = given.get("a", given.get("population"))
     if "population" in given:
         return [among[i] for i in possible[rng.integers(0, len(possible), len(result))]]
-    chosen = possible[rng.integers(0, len(possible), np.shape(result)[: np.ndim(result)])]
+    picks = possible[rng.integers(0, len(possible), np.shape(result)[: np.ndim(result)])]
     if not isinstance(among, int | np.integer):
-        chosen = np.asarray(among)[chosen]
-    return chosen if isinstance(result, np.ndarray) else type(result)(chosen)
+        picks = np.asarray(among)[picks]
+    return picks if isinstance(result, np.ndarray) else type(result)(picks)
 
 
 def _other_bytes(result: bytes, rng: np.random.Generator) -> bytes:
@@ -364,9 +364,9 @@ def _recorded(kind: str, original: Any) -> Callable[..., Any]:
         tape = _now()
         if tape is None:
             return original(self, *args, **kwargs)
-        given = _bound(signature, (self, *args), kwargs)
+        arguments = _bound(signature, (self, *args), kwargs)
         start = self.__dict__.get("start", b"")
-        return tape.call(kind, given, lambda: original(self, *args, **kwargs), start)
+        return tape.call(kind, arguments, lambda: original(self, *args, **kwargs), start)
 
     return method
 
@@ -490,10 +490,10 @@ def _noted(kind: str, original: Any) -> Callable[..., Any]:
         tape = _now()
         if tape is None:
             return original(*args, **kwargs)
-        given = _bound(signature, args, kwargs)
+        arguments = _bound(signature, args, kwargs)
         if kind == "secrets.choice":
-            given = {"a": given["seq"]}
-        return tape.call(kind, given, lambda: original(*args, **kwargs))
+            arguments = {"a": arguments["seq"]}
+        return tape.call(kind, arguments, lambda: original(*args, **kwargs))
 
     return function
 
@@ -558,13 +558,13 @@ def kept_places(function: Any) -> list[tuple[Any, Any, Any]]:
         (mapping or cell, key or None, what is kept) of each.
     """
     places: list[tuple[Any, Any, Any]] = []
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting: list[Any] = [function]
-    while waiting and len(seen) < _MOST_OBJECTS:
+    while waiting and len(visited) < _MOST_OBJECTS:
         given = waiting.pop()
-        if id(given) in seen or isinstance(given, type | str | bytes | int | float | np.ndarray):
+        if id(given) in visited or isinstance(given, type | str | bytes | int | float | np.ndarray):
             continue
-        seen.add(id(given))
+        visited.add(id(given))
         for holder, key, value in _held(given):
             if _drawing(value):
                 places.append((holder, key, value))

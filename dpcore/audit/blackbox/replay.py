@@ -254,16 +254,16 @@ class _Replay:
     def _noise(self) -> str:
         """Say whether the noise was seen at all."""
         runs = [run for seen in self.seen.values() for run in seen.every]
-        drawn = any(run.draws for run in runs)
+        any_draw = any(run.draws for run in runs)
         changed = any(not seen.constant for seen in self.seen.values())
-        if not drawn and (changed or not self.controlled):
+        if not any_draw and (changed or not self.controlled):
             return "The randomness was not seen: no draw was recorded, and outputs change."
         if not self.controlled:
             return (
                 "Some randomness was not seen, or calls depend on earlier ones: the same noise "
                 "gave another output or other draws."
             )
-        if not drawn:
+        if not any_draw:
             return "No draw was made, and no output ever changed."
         if not changed:
             return "Draws were made, and no output ever changed."
@@ -351,16 +351,16 @@ class _Replay:
                 )
             return
         self._copied(text, other)
-        kept = self._returned(text, other)
-        if not kept:
+        returned = self._returned(text, other)
+        if not returned:
             self._kept(text, other)
         self._length(text, other)
 
     def _returned(self, text: Text, other: Text) -> bool:
         """Report a text that comes back as it is; return True if it does."""
         seen, beside = self.seen[text.words], self.seen[other.words]
-        given = " ".join(text.words)
-        same = all(" ".join(run.tokens) == given for run in seen.runs)
+        whole_text = " ".join(text.words)
+        same = all(" ".join(run.tokens) == whole_text for run in seen.runs)
         if not same or _out_and_in(text, other):
             return same
         if all(" ".join(run.tokens) == " ".join(other.words) for run in beside.runs):
@@ -368,9 +368,9 @@ class _Replay:
         if not self._try(Kind.RETURNED):
             return True
         self._confirm(text, other)
-        drawn = any(run.draws for run in seen.runs)
-        away = [" ".join(run.tokens) != given for run in beside.more]
-        if seen.constant and not drawn and self.controlled and any(away):
+        any_draw = any(run.draws for run in seen.runs)
+        away = [" ".join(run.tokens) != whole_text for run in beside.more]
+        if seen.constant and not any_draw and self.controlled and any(away):
             delta = clopper_pearson(sum(away), len(away), DEFAULT_ERROR)[0]
             self._add(
                 Kind.RETURNED,
@@ -388,7 +388,7 @@ class _Replay:
                 Kind.RETURNED,
                 Grade.LOOK,
                 f"a text with “{text.word}” came back as it is in all of {len(seen.every)} runs"
-                + (", though numbers are drawn for it" * drawn),
+                + (", though numbers are drawn for it" * any_draw),
                 text,
                 other,
                 runs=len(seen.every),
@@ -414,9 +414,9 @@ class _Replay:
         away = [place < len(r.tokens) and r.tokens[place] != word for r in beside.more]
         share = f"with “{other.word}” another word came out in {sum(away)} of {len(away)} runs"
         runs = len(seen.every)
-        known = self.lexicon is not None and not (text.made_up or other.made_up)
+        in_lexicon = self.lexicon is not None and not (text.made_up or other.made_up)
         alone = self._untouched(text) and not self._untouched(other)
-        if alone and any(away) and (word == text.word or known):
+        if alone and any(away) and (word == text.word or in_lexicon):
             delta = clopper_pearson(sum(away), len(away), DEFAULT_ERROR)[0]
             self._add(
                 Kind.KEPT,
@@ -450,13 +450,13 @@ class _Replay:
             return
         seen, beside = self.seen[text.words], self.seen[other.words]
         if not any(_has(run, text.word) for run in seen.runs):
-            held = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
-            if held is None:
+            draw = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
+            if draw is None:
                 return
         if any(_has(run, text.word) for run in beside.runs):
             return
-        held = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
-        kind = Kind.COPIED if held is None else Kind.VOCABULARY
+        draw = next((d for r in seen.runs for d in r.draws if _holds(d, text.word)), None)
+        kind = Kind.COPIED if draw is None else Kind.VOCABULARY
         if not self._try(kind):
             return
         self._confirm(text, other)
@@ -468,9 +468,9 @@ class _Replay:
         # A string that is made up letter by letter comes out nearly right as well.
         nearly = any(_nearly(token, text.word) for run in seen.every for token in run.tokens)
         noisy = 0 < sum(fresh) < len(fresh)
-        sure = held is not None or self._untouched(text) or (noisy and not nearly)
+        sure = draw is not None or self._untouched(text) or (noisy and not nearly)
         sure &= self.controlled
-        how = "" if held is None else f"; it is among the candidates of {held.kind} ({held.where})"
+        how = "" if draw is None else f"; it is among the candidates of {draw.kind} ({draw.where})"
         self._add(
             kind,
             Grade.PROVED if sure else Grade.LOOK,
@@ -478,7 +478,7 @@ class _Replay:
             f"runs of its text{how}: no other text can give it",
             text,
             other,
-            where="" if held is None else held.where,
+            where="" if draw is None else draw.where,
             runs=len(seen.every),
             delta=delta if sure else None,
         )
@@ -569,9 +569,9 @@ class _Replay:
                 beside = self.seen[other.words].runs[0]
                 if other.made_up or run.kinds != beside.kinds:
                     continue
-                drawn = _places(run, beside, len(base.words))
+                draw_places = _places(run, beside, len(base.words))
                 places = changed.setdefault(base.words, {})
-                places.setdefault(base.place, set()).update(drawn)
+                places.setdefault(base.place, set()).update(draw_places)
                 example.setdefault(base.words, (base, other))
         for words, places in changed.items():
             for first, second in combinations(places, 2):

@@ -325,9 +325,9 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the grade, the subject and the sentence."""
-        told = f" (δ ≥ {at_least(self.delta, 3)} at any ε)" if self.delta else ""
+        bound = f" (δ ≥ {at_least(self.delta, 3)} at any ε)" if self.delta else ""
         many = f" [{self.pairs:,} pairs]" if self.pairs > 1 else ""
-        return f"{self.grade}: {self.kind}: {self.sentence}{told}{many}"
+        return f"{self.grade}: {self.kind}: {self.sentence}{bound}{many}"
 
 
 @dataclass(frozen=True)

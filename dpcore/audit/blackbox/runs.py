@@ -145,10 +145,10 @@ class Rewriter:
         named = [
             p for p in parameters if p.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}
         ]
-        given = {p.name: str(p.annotation) for p in named if p.name in _GENERATORS}
+        generators = {p.name: str(p.annotation) for p in named if p.name in _GENERATORS}
         for parameter in named:
             fixed = isinstance(parameter.default, int) and not isinstance(parameter.default, bool)
-            if parameter.name in given and fixed:
+            if parameter.name in generators and fixed:
                 self.fixed_default = f"{parameter.name} = {parameter.default}"
         takes = [p.name for p in named if p.name in {"epsilon", "eps"}]
         by_name = dict.fromkeys(takes, epsilon) if epsilon is not None else {}
@@ -157,7 +157,7 @@ class Rewriter:
             for p in parameters
             if p.default is kinds.empty
             and p.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
-            and p.name not in {*given, *by_name}
+            and p.name not in {*generators, *by_name}
         ]
         second = [epsilon] if len(needed) == 2 and epsilon is not None and not by_name else []
         if len(needed) > 1 + len(second) or not parameters:
@@ -166,7 +166,7 @@ class Rewriter:
                 f"{self.name} must take a text, or a text and ε (then name the ε); what it needs "
                 f"is: {listed[:100]}"
             )
-        return given, by_name, second
+        return generators, by_name, second
 
     def run(self, words: Sequence[str], tape: Tape) -> Run:
         """Call the function once."""
@@ -174,11 +174,11 @@ class Rewriter:
         before = _native_state()
         with recording(tape, self._kept), without_printing(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numbers from far tails overflow
-            given = {name: given_generator(name, kind) for name, kind in self._given.items()}
+            generators = {name: given_generator(name, kind) for name, kind in self._given.items()}
             tape.draws.clear()
-            asked = list(words) if self.form == "words" else " ".join(words)
+            argument = list(words) if self.form == "words" else " ".join(words)
             try:
-                result = self.function(asked, *self._second, **given, **self._by_name)
+                result = self.function(argument, *self._second, **generators, **self._by_name)
                 output = self._output(result)
             except (Exception, SystemExit) as error:  # a foreign function may raise anything
                 output = Refusal(f"{type(error).__name__}: {' '.join(str(error).split())[:100]}")
@@ -210,7 +210,7 @@ def neighbours(
 ) -> list[list[Text]]:
     """Return groups of neighbours; any two of a group differ in one word, at one place."""
     rng = generator(seed, "audit", "replay")
-    given: list[tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]] = []
+    texts_and_places: list[tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]] = []
     if texts is not None:
         listed = isinstance(texts, list | tuple) and len(texts) > 0
         if not (listed and all(isinstance(t, str) and t.split() for t in texts)):
@@ -219,7 +219,7 @@ def neighbours(
         for text in texts:
             words = tuple(text.split())
             chosen = sorted(rng.permutation(len(words))[:_PLACES].tolist())
-            given.append((words, tuple(chosen), _drawn(pool, words, rng)))
+            texts_and_places.append((words, tuple(chosen), _drawn(pool, words, rng)))
     elif lexicon is not None:
         pool = _pool(lexicon, ())
         for _ in _TEXTS:
@@ -227,17 +227,21 @@ def neighbours(
             order = rng.permutation(len(pool))[: min(_LENGTH, max(1, len(pool) // 2))]
             words = tuple(pool[i] for i in order)
             spots = (0, len(words) // 2)[: min(_PLACES, len(words))]
-            given.append((words, spots, _drawn(pool, words, rng)))
+            texts_and_places.append((words, spots, _drawn(pool, words, rng)))
     else:
-        given = [(tuple(text.split()), places, others) for text, places, others in _TEXTS]
+        texts_and_places = [
+            (tuple(text.split()), places, others) for text, places, others in _TEXTS
+        ]
     if form == "word":
-        every = dict.fromkeys(word for words, _, others in given for word in (*words, *others))
-        given = [((next(iter(every)),), (0,), tuple(every)[1:])]
-    known = frozenset(lexicon.words) if lexicon is not None else frozenset[str]()
+        every = dict.fromkeys(
+            word for words, _, others in texts_and_places for word in (*words, *others)
+        )
+        texts_and_places = [((next(iter(every)),), (0,), tuple(every)[1:])]
+    vocabulary = frozenset(lexicon.words) if lexicon is not None else frozenset[str]()
     scenes = []
-    for words, places, others in given:
+    for words, places, others in texts_and_places:
         for place in places:
-            first, second = (unknown_texts(known, rng) for _ in range(2))
+            first, second = (unknown_texts(vocabulary, rng) for _ in range(2))
             strange = (
                 first["a made-up word"][0], second["a made-up word"][0], first["a number"][0]
             )  # fmt: skip

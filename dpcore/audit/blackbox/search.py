@@ -358,8 +358,8 @@ class Search:
         ratio = (likely[0].count(classes) + 0.5) / (unlikely[0].count(classes) + 0.5)
         classes = classes[np.lexsort((classes, -ratio))]
         wrong = np.cumsum(unlikely[1].count(classes)) / max(unlikely[1].draws, 1)
-        taken = np.searchsorted(wrong, RATES, side="right")
-        return classes, tuple(dict.fromkeys(int(count) for count in taken if count))
+        counts = np.searchsorted(wrong, RATES, side="right")
+        return classes, tuple(dict.fromkeys(int(count) for count in counts if count))
 
     def _seen(self, word: int) -> IntArray:
         """Return all outputs of a word, in the order of their calls."""
@@ -613,10 +613,10 @@ def power_band(
         counts.append((np.cumsum(sample.count(classes)), sample.draws))
     tail = error / (4 * max(len(thresholds), 1))
     points = []
-    for taken in thresholds:
+    for count_of_classes in thresholds:
         ends = []
         for total, draws in counts:
-            count = int(total[taken - 1])
+            count = int(total[count_of_classes - 1])
             ends += [count / draws, *clopper_pearson(count, draws, tail)]
         points.append(PowerPoint(*ends))
     words = lexicon.words

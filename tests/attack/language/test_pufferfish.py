@@ -101,7 +101,7 @@ def test_losses_are_those_of_the_sum_over_all_texts(model: Bigram, shape: str, k
     laws, channel = laws_of(mechanism), open_channel(mechanism)
     protected = [i for i, each in enumerate(shape) if each in "wv"]
     count, end = len(protected), len(places)
-    told = np.array(
+    losses_by_sum = np.array(
         [
             [
                 [log_chance(model, places, laws, i, word, part) for part in parts]
@@ -115,7 +115,7 @@ def test_losses_are_those_of_the_sum_over_all_texts(model: Bigram, shape: str, k
         words, others = np.full(count, first), np.full(count, second)
         loss = sentence_loss(channel, places, words, others, EPSILON, model=model)
         parts = np.stack([loss.own, loss.left, loss.right, loss.total], axis=1)
-        assert parts == pytest.approx(told[:, first] - told[:, second], abs=1e-9)
+        assert parts == pytest.approx(losses_by_sum[:, first] - losses_by_sum[:, second], abs=1e-9)
         assert (loss.own <= loss.own_bound + 1e-12).all()
         assert (loss.left <= loss.left_bound + 1e-12).all()
         assert (loss.right <= loss.right_bound + 1e-12).all()
@@ -253,9 +253,9 @@ def test_means_over_texts_are_those_of_the_sum(model: Bigram, against: str) -> N
     )  # fmt: skip
     for name, (true, deviation) in exact_moments(model, mechanism, against, 2).items():
         kind, _, part = name.partition(" ")
-        found = (mean.means if kind == "mean" else mean.sizes)[part]
-        assert_mean(np.full(texts, found.value), true, deviation)
-        assert 0.0 < found.error < 1.2 * deviation / math.sqrt(texts)
+        estimate = (mean.means if kind == "mean" else mean.sizes)[part]
+        assert_mean(np.full(texts, estimate.value), true, deviation)
+        assert 0.0 < estimate.error < 1.2 * deviation / math.sqrt(texts)
 
 
 def test_mean_losses_depend_on_the_seed_alone(model: Bigram) -> None:

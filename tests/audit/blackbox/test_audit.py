@@ -140,9 +140,9 @@ def test_no_test_finds_more_than_the_best_one_of_the_law(name: str, rng: MakeRng
     # Not for nothing: what is sure is most of what is true.
     best = max(p.power_low - np.interp(p.rate_high, rates, powers) for p in band.points)
     assert best > -0.05
-    told = json.loads(json.dumps(report.to_dict()))["tests"]
-    assert told["word"] == band.word
-    assert [p["power_low"] for p in told["points"]] == [p.power_low for p in band.points]
+    fields = json.loads(json.dumps(report.to_dict()))["tests"]
+    assert fields["word"] == band.word
+    assert [p["power_low"] for p in fields["points"]] == [p.power_low for p in band.points]
     assert band.sentence.startswith("A test that is wrong in at most ")
 
 

@@ -154,16 +154,16 @@ def test_old_generators_pass_checks_of_their_class() -> None:
 @pytest.mark.slow
 def test_numbers_of_a_tape_have_their_law() -> None:
     """One number of each of many tapes: what is compared across noises is a fair sample."""
-    drawn = []
+    numbers = []
     for seed in range(2000):
         with recording(Tape(seed)):
-            drawn.append(int(np.random.default_rng().choice(5, p=LAW)))
-    assert_law(drawn, LAW)
+            numbers.append(int(np.random.default_rng().choice(5, p=LAW)))
+    assert_law(numbers, LAW)
     other = []
     for seed in range(2000):
         with recording(Tape(seed)):
             other.append(PYTHON.choices(range(5), LAW.tolist())[0])
-    assert_same_law(drawn, other)
+    assert_same_law(numbers, other)
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,11 @@ def test_far_numbers_reach_the_ends_of_their_law_and_stay_within(
     draw: Any, low: float, high: float, edge: tuple[float, float]
 ) -> None:
     with recording(Tape(3, far=True)):
-        drawn = draw(np.random.default_rng())
-    assert (low <= drawn).all()
-    assert (drawn <= high).all()
-    assert drawn.min() <= edge[0]
-    assert drawn.max() >= edge[1]
+        numbers = draw(np.random.default_rng())
+    assert (low <= numbers).all()
+    assert (numbers <= high).all()
+    assert numbers.min() <= edge[0]
+    assert numbers.max() >= edge[1]
 
 
 def test_a_far_choice_takes_all_that_is_possible_and_nothing_else() -> None:
@@ -206,17 +206,17 @@ def test_a_far_choice_takes_all_that_is_possible_and_nothing_else() -> None:
 
 def test_a_generator_with_a_seed_of_the_program_keeps_its_numbers() -> None:
     first, again = Tape(1), Tape(2)
-    drawn = []
+    numbers = []
     for tape in (first, again):
         with recording(tape):
-            drawn.append(np.random.default_rng(8).normal(size=9).tolist())
+            numbers.append(np.random.default_rng(8).normal(size=9).tolist())
             np.random.default_rng().normal()
     fixed = frozenset(first.starts) & frozenset(again.starts)
     assert len(fixed) == 1
     with recording(Tape(3, far=True, fixed=fixed)):
-        drawn.append(np.random.default_rng(8).normal(size=9).tolist())
+        numbers.append(np.random.default_rng(8).normal(size=9).tolist())
         assert abs(np.random.default_rng().normal(size=90)).max() > 100
-    assert drawn[0] == drawn[1] == drawn[2]
+    assert numbers[0] == numbers[1] == numbers[2]
 
 
 def test_a_loop_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,10 +221,10 @@ def test_a_fixed_radius_keeps_epsilon(name: str, epsilon: float) -> None:
 def test_the_variation_of_the_radius_is_that_of_its_law() -> None:
     for dimension in (1, 3, 300):
         lexicon = lexicons.cloud(40, dimension)
-        found = radius_variation(lexicon)
+        variation = radius_variation(lexicon)
         law = radius_law(lexicon)
         mean = float(law.masses @ law.middles)
         deviation = float(np.sqrt(law.masses @ (law.middles - mean) ** 2))
-        assert found == pytest.approx(deviation / mean, rel=0.01)
+        assert variation == pytest.approx(deviation / mean, rel=0.01)
         if dimension == 1:  # |N| is exponential
-            assert found == pytest.approx(1.0, rel=1e-4)
+            assert variation == pytest.approx(1.0, rel=1e-4)

@@ -189,12 +189,12 @@ def test_the_best_test_between_two_words_is_that_of_their_laws(
     for rate, power in zip(best["x"], best["customdata"], strict=True):
         assert power == pytest.approx(np.interp(rate, rates, powers), abs=2e-4)
         assert power >= np.interp(rate, rates, powers) * (1 - 1e-12)
-    found = next(
+    power_at_rate = next(
         power for rate, power in zip(best["x"], best["customdata"], strict=True) if rate == 0.1
     )
-    told = shown_text(test)
-    assert f"A test that is wrong in 10 of 100 texts with “{names[1]}” finds " in told
-    assert f"finds {at_most(found, 3, times=100)} of 100 with “{names[0]}”" in told
+    page_text = shown_text(test)
+    assert f"A test that is wrong in 10 of 100 texts with “{names[1]}” finds " in page_text
+    assert f"finds {at_most(power_at_rate, 3, times=100)} of 100 with “{names[0]}”" in page_text
     assert (np.array(allowed["customdata"]) >= np.array(best["customdata"])).all()
 
 

@@ -86,10 +86,10 @@ def test_what_the_other_words_tell_is_said_on_request(opened: Callable[..., AppT
     assert (rows["own"] <= rows["bound"] * (1 + 1e-9)).all()
     assert (rows["others"] <= rows["bound_others"] + 1e-9).all()
     most = rows.loc[rows["others"].abs().idxmax()]
-    shown = shown_text(test)
-    assert f"The other outputs tell most about “{most['word']}”: they make “" in shown
-    assert f"{number(math.exp(abs(most['others'])))} times as likely against" in shown
-    assert "If texts follow the bigram model and every word gets independent noise" in shown
+    page_text = shown_text(test)
+    assert f"the other outputs tell most about “{most['word']}”: they make “" in page_text
+    assert f"{number(math.exp(abs(most['others'])))} times as likely against" in page_text
+    assert "If texts follow the bigram model and every word gets independent noise" in page_text
 
 
 @pytest.mark.parametrize("view", [SENTENCE, BUDGET])

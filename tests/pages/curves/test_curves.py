@@ -94,15 +94,20 @@ def test_curves_are_drawn_as_soon_as_they_are_there(
     """A run measures for a moment, draws, and the next one goes on, with the same result."""
     link = {"curve_metric": ["tem"], "curve_log": [], "curve_local": [], "sample": 20}
     whole = opened(**link, seed=79).dataframe[0].value
-    drawn: list[int] = []
+    word_counts: list[int] = []
 
     def board(scene: CurvesScene, *_: object) -> None:
-        drawn.append(len(scene.curves[0].measured.selection))
+        word_counts.append(len(scene.curves[0].measured.selection))
 
     monkeypatch.setattr(curves, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(board_room, "board", board)
     opened(**link, seed=80)
-    assert drawn == [7, 7, 14, 20]  # words: a group a run, but the second draws the first one's
+    assert word_counts == [
+        7,
+        7,
+        14,
+        20,
+    ]  # words: a group a run, but the second draws the first one's
     monkeypatch.undo()
     test = opened(**link, seed=79)
     assert test.dataframe[0].value.equals(whole)

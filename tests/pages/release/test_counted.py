@@ -115,9 +115,11 @@ def test_too_few_texts_are_said_to_be_too_few_and_an_empty_group_has_a_name(
     traces = figures(test)[-1]["data"]
     assert {trace["name"] for trace in traces} == {"(empty)", "good", "truth"}
     (word,) = set(traces[0]["y"])  # the one of the sentence
-    told = rf"The clearest of 25,000 words, “{word}”, came out (\d+) times in (\S+) and (\d+) times"
-    found = re.search(told, shown)
-    assert found is not None
+    sentence = (
+        rf"The clearest of 25,000 words, “{word}”, came out (\d+) times in (\S+) and (\d+) times"
+    )
+    match = re.search(sentence, shown)
+    assert match is not None
     texts: dict[str, list[str]] = {"good": [], "(empty)": []}
     for row in csv.DictReader(io.StringIO(files(test).copy.data.decode(), newline="")):
         texts[row["column 2"] or "(empty)"].append(row["column 1"])
@@ -125,7 +127,7 @@ def test_too_few_texts_are_said_to_be_too_few_and_an_empty_group_has_a_name(
         group: sum(re.findall(r"[\w'-]+", text.lower()).count(word) for text in several)
         for group, several in texts.items()
     }
-    more, group, less = found.groups()
+    more, group, less = match.groups()
     assert came_out.pop(group) == int(more)
     assert list(came_out.values()) == [int(less)]
 
@@ -137,20 +139,20 @@ def test_a_word_of_ones_choice_is_counted_for_itself(
     test.multiselect(key="release_keep_3").set_value(["verdict"]).run()
     test = made(test, started)
     test.text_input(key="release_asked_word").set_value("Wonderful").run()
-    told = next(text.value for text in test.text if "“wonderful” in" in text.value)
-    *lines, verdict = told.split("\n")
+    sentences = next(text.value for text in test.text if "“wonderful” in" in text.value)
+    *lines, verdict = sentences.split("\n")
     told_of = (
         r"“wonderful” in (\S+): ([\d,]+) to ([\d,]+) times \(95 %\); in your file (\d+) times\."
     )
-    found = [re.fullmatch(told_of, line) for line in lines]
-    assert {each[1]: each[4] for each in found if each} == {"good": "0", "(empty)": "24"}
+    matches = [re.fullmatch(told_of, line) for line in lines]
+    assert {each[1]: each[4] for each in matches if each} == {"good": "0", "(empty)": "24"}
     assert "between the groups is" in verdict
     work = files(test)
     rows = list(csv.DictReader(io.StringIO(work.copy.data.decode(), newline="")))
     texts, labels = ([row[name] for row in rows] for name in ("column 1", "column 2"))
     estimates = dp.count(texts, work.order.mechanism, work.order.epsilon, ["wonderful"], by=labels)
     ends = {(math.floor(row.low), math.ceil(row.high)) for row in estimates.rows}
-    assert {(int(each[2]), int(each[3])) for each in found if each} == ends
+    assert {(int(each[2]), int(each[3])) for each in matches if each} == ends
     test.text_input(key="release_asked_word").set_value("qqzz").run()
     assert "The vocabulary does not hold this word" in shown_text(test)
 

@@ -76,13 +76,13 @@ def test_an_example_shows_what_its_title_says(
 
 def test_a_lonelier_word_is_common_and_another_each_time() -> None:
     bundled = load()
-    names, offered = ["june", "july"], []
+    names, offers = ["june", "july"], []
     for _ in range(3):
         word = lonelier_word(Pair.of(bundled, *names))
         assert word is not None
-        offered.append(word)
+        offers.append(word)
         names[1] = word
-    assert offered == ["swift", "regards", "familiar"]
+    assert offers == ["swift", "regards", "familiar"]
     pair = Pair.of(bundled, "june", "swift")
     assert pair.gaps[1] > 2 * pair.gaps[0]
     assert lonelier_word(Pair.of(bundled, "swift", "june")) is None
