@@ -1,4 +1,4 @@
-"""Repeated releases: what the guarantees add up to, what attackers guess, who is recognised.
+"""Repeated releases: sums of guarantees, success of attackers, recognition of persons.
 
 Independent noise on every word makes losses add up (basic composition; Dwork and Roth 2014,
 Theorem 3.16, and the same sum for metric privacy). Two texts of ℓ words, released r times, are
@@ -6,10 +6,10 @@ told apart by at most r·Σ ε·d(w_i, v_i) under metric privacy and r·ℓ·ε 
 r·ℓ·δ where there is a δ. A word that occurs twice is protected half as well: anyone who knows that
 the two positions hold one word sees two releases of it.
 
-`repeated_leak` computes what the best attacker makes of r releases of one word, with fresh noise
-and with memoised answers, where the first output is returned each time (the permanent randomised
-response of RAPPOR: Erlingsson, Pihur, Korolova 2014), and how soon memoised answers recognise a
-person.
+`repeated_leak` computes the success of the best attacker after r releases of one word, with fresh
+noise and with memoised answers, where the first output is returned each time (the permanent
+randomised response of RAPPOR: Erlingsson, Pihur, Korolova 2014), and the number of words by which
+memoised answers recognise a person.
 """
 
 from __future__ import annotations

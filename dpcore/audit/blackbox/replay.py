@@ -1,4 +1,4 @@
-"""Audit of a rewriter by replayed noise: what depends on the text although it must not.
+"""Audit of a rewriter by replayed noise: dependences on the text that must not be there.
 
 The rewriter runs on texts that differ in one word, each time with the same noise, while every call
 of a generator is noted (`recording`). Two runs of a pair show which draws, bounds and words follow
