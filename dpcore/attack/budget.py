@@ -57,6 +57,7 @@ from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw, check_mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_least, at_most
+from dpcore.written import Filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,22 +117,6 @@ class Budget:
     def nearest_success(self) -> float:
         """Largest probability of a right guess between the text and its nearest one, δ aside."""
         return 1.0 / (1.0 + math.exp(-self.nearest_loss))
-
-    def rows(self, mechanism: Mechanism) -> list[dict[str, Any]]:
-        """Return one plain row for each word."""
-        names = mechanism.lexicon.words
-        return [
-            {
-                "word": names[entry.word],
-                "places": entry.places,
-                "releases": entry.releases,
-                "nearest": names[entry.nearest],
-                "nearest_loss": entry.nearest_loss,
-                "other": names[entry.other],
-                "other_loss": entry.other_loss,
-            }
-            for entry in self.words
-        ]
 
 
 def budget(
@@ -271,6 +256,20 @@ class Reached:
     earliest: int | None
     latest: int | None
 
+    def told(self, last: int) -> Filled:
+        """Return it as a sentence, if `last` releases were computed."""
+        ends = {"after": self.releases, "early": self.earliest, "last": last}
+        values = ends | {"share": f"{100 * self.share:g}"}
+        if self.releases is None:
+            return Filled("{share} of 100 words are not guessed within {last} releases", **values)
+        if self.earliest == self.latest:
+            return Filled("{share} of 100 words are guessed after {after} releases", **values)
+        return Filled(
+            "{share} of 100 words are guessed after about {after} releases (95 %: {early} to {to})",
+            to=self.latest or Filled("more than {last}", last=last),
+            **values,
+        )
+
 
 @dataclass(frozen=True)
 class Recognition:
@@ -296,6 +295,24 @@ class Recognition:
     certainty: float
     words: int | None
     wrong: float | None
+
+    @property
+    def told(self) -> Filled:
+        """Return it as a sentence."""
+        if self.words is None:
+            return Filled(
+                "Memoised answers of two persons agree as often as those of one: they recognise "
+                "nobody"
+            )
+        return Filled(
+            "Memoised answers of one person agree in every repeated word, those of two persons in "
+            "{agreement} of 100; {words} repeated words recognise one of {persons:,} persons with "
+            "probability {sure}",
+            agreement=at_most(self.agreement, 3, times=100),
+            words=self.words,
+            persons=self.persons,
+            sure=f"{self.certainty:g}",
+        )
 
 
 @dataclass(frozen=True)

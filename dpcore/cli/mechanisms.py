@@ -16,7 +16,6 @@ from dpcore import __version__
 from dpcore.attack.bounds.least_distance import Nearness, least_distance
 from dpcore.attack.bounds.meter import Meter, Reading, largest_epsilon, meter
 from dpcore.attack.budget import (
-    CERTAINTY,
     PERSONS,
     Reached,
     Recognition,
@@ -401,7 +400,6 @@ def _released(
 
 def _lines_released(one: RepeatedLeak, reached: Reached, recognition: Recognition) -> Iterator[str]:
     yield f"ε = {one.epsilon:g}: {one.sentence}"
-    last = len(one.rows)
     powers_of_two = [row for row in one.rows if row.releases & (row.releases - 1) == 0]
     printed = {row.releases: row for row in (*powers_of_two, one.rows[-1])}
     yield from table(
@@ -418,25 +416,8 @@ def _lines_released(one: RepeatedLeak, reached: Reached, recognition: Recognitio
             for row in printed.values()
         ],
     )
-    share = f"{100 * reached.share:g} of 100 words"
-    if reached.releases is None:
-        yield f"{share} are not guessed within {last} releases"
-    elif reached.earliest == reached.latest:
-        yield f"{share} are guessed after {reached.releases} releases"
-    else:
-        ends = f"{reached.earliest} to {reached.latest or f'more than {last}'}"
-        yield f"{share} are guessed after about {reached.releases} releases (95 %: {ends})"
-    yield (
-        f"Memoised answers: two texts of one person agree in every repeated word, two persons in "
-        f"{at_most(recognition.agreement, 3, times=100)} of 100"
-    )
-    if recognition.words is None:
-        yield "two persons agree as often, so nobody is recognised"
-    else:
-        yield (
-            f"{recognition.words} repeated words are enough to recognise one of "
-            f"{recognition.persons:,} persons with probability {CERTAINTY:g}"
-        )
+    yield reached.told(len(one.rows))
+    yield recognition.told
 
 
 # The command `tradeoff`: leakage and utility of mechanisms.

@@ -265,8 +265,10 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
         words: the lexicon.
         chosen: registry keys and settings of the sidebar.
     """
-    # The menu carries no address to this page: back here, the mechanism is the one of before.
-    if MECHANISM not in st.query_params and _KEPT in st.session_state:
+    # The menu carries no address to this page: back here, the mechanism is the one of before. A
+    # field that is on the page has its own value, and no address names its default.
+    drawn = MECHANISM in st.session_state
+    if not drawn and MECHANISM not in st.query_params and _KEPT in st.session_state:
         show_mechanism(st.session_state[_KEPT])
     short = pick(
         say("Mechanism"),

@@ -238,6 +238,20 @@ def test_an_old_link_leads_to_the_new_place_with_all_it_says(
     assert not watch.page_errors
 
 
+def test_every_mechanism_can_be_chosen_by_hand(app_url: str, new_page: NewPage) -> None:
+    """The address leaves the default out: it must not be taken for an arrival by the menu."""
+    page, _ = new_page()
+    open_pair(page, f"{app_url}/words?{FEW}&outputs_of=madlib")
+    box = page.get_by_role("combobox", name="Mechanism")
+    for chosen in ("tem", "vickrey", "tem"):
+        box.click()
+        page.get_by_role("option", name=chosen, exact=True).click()
+        expect(box).to_have_value(chosen)
+        wait_idle(page)
+        expect(box).to_have_value(chosen)
+        expect(page.locator(".dial").first).to_contain_text(chosen)
+
+
 def test_a_lonelier_word_takes_the_second_place_and_the_page_stays(
     app_url: str, new_page: NewPage
 ) -> None:
