@@ -66,6 +66,8 @@ DRAWN = (
     "released words of each author", "{number} of 100 content words guessed",
     "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
     "mean Sw: different outputs in {number} runs", "normal, σ = {number} C", "uniform on [−C, C]",
+    "fresh noise", "memoised answers", "allowed by the guarantee", "releases of one word",
+    "words guessed, of 100",
     "named correctly", "the claimed ε allows", "the true ε allows", "trials",
     "closed form", "quadrature", "{number} draws", "Rao–Blackwell over {number} directions",
     "% of clean texts read correctly", "accuracy", "accuracy that is certain",

@@ -146,6 +146,11 @@ def sentence_command(scene: AttackerScene, text: str, seed: int, reader: str) ->
     return command_line("attack", *words)
 
 
+def repeated_command(scene: AttackerScene, releases: int) -> str:
+    """Return the command that prints what is guessed after 1 to r releases of a word."""
+    return command_line("leak", *_attacked(scene), "--releases", str(releases))
+
+
 def _attacked(scene: AttackerScene) -> list[str]:
     """Return the options for mechanism, ε and lexicon."""
     return [*mechanism_words(scene.mechanism, scene.epsilon), "--lexicon", scene.lexicon]

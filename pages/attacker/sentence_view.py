@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.arrays import IntArray
-from dpcore.attack.budget import budget
+from dpcore.attack.budget import RepeatedLeak, budget, repeated_leak
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS, places_of
 from dpcore.attack.language.pufferfish import SentenceLoss, nearest_others, sentence_loss
 from dpcore.attack.language.recovered import (
@@ -27,9 +27,20 @@ from dpcore.errors import DpcoreError, StudyError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.mechanisms.registry import resolve
 from dpcore.plots.attack.budget import budget_caption, budget_figure
-from dpcore.plots.attack.success import COLUMNS, success_caption, success_figure
+from dpcore.plots.attack.success import (
+    COLUMNS,
+    released_caption,
+    released_figure,
+    success_caption,
+    success_figure,
+)
 from pages.attacker.channels import channel_or_progress
-from pages.attacker.command import budget_cell, sentence_cell, sentence_command
+from pages.attacker.command import (
+    budget_cell,
+    repeated_command,
+    sentence_cell,
+    sentence_command,
+)
 from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import budget_table, neighbours_finding, neighbours_table
@@ -38,9 +49,9 @@ from pages.shared.language import later, retold, say
 from pages.shared.link import choose_seed, segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import load_language_model
-from pages.shared.once import session_memo
+from pages.shared.once import once, session_memo
 from pages.shared.progress import Reporter
-from pages.shared.session import Bench, bench_for
+from pages.shared.session import Bench, bench_for, identity
 from pages.shared.sidebar import Choices, carried_choices
 from pages.shared.table import show_table
 from pages.shared.taking import Takeaway, show_line, take_it_with_you
@@ -474,10 +485,13 @@ def budget_view(scene: AttackerScene) -> None:
     )
     note(say("The losses in the table are the guarantee for each word against its nearest one."))
     _comes_back(scene, bench, seed)
+    _again_and_again(scene)
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),
             scene.mechanism.cited,
+            repeated_command(scene, RELEASES),
+            say("It prints what is guessed of a word that is released again and again."),
             typed=is_typed(),
             tables={later("Losses"): lambda: table},
         )
@@ -502,3 +516,38 @@ def _comes_back(scene: AttackerScene, bench: Bench, seed: int) -> None:
             )
         )
         show_counts(read.recovered)
+
+
+RELEASES = 16
+"""Releases of one word that are followed: by then half of the words are guessed at usual ε."""
+
+
+def _again_and_again(scene: AttackerScene) -> None:
+    """Draw what is guessed of a word that is released again and again, if asked."""
+    wanted_view = st.toggle(
+        say("What is guessed after many releases?"),
+        key="again",
+        bind="query-params",
+        help=say(
+            "Someone posts the same word every day, each time with fresh noise, or always with the "
+            "first answer (memoised). k-ary takes a second, tem about five, others some minutes."
+        ),
+    )
+    if not wanted_view:
+        return
+
+    def compute() -> RepeatedLeak:
+        with Reporter(say("Following the releases"), stop="again_stop") as progress:
+            return repeated_leak(scene.mechanism, scene.epsilon, RELEASES, progress=progress)
+
+    try:
+        key = (identity(scene.mechanism), scene.epsilon)
+        leaked = once("repeated leak", key, compute, 50)
+    except DpcoreError as error:
+        refuse(say("Repeated releases of this mechanism are not followed."), error)
+        return
+    table = leaked.to_pandas()
+    show_figure(released_figure(table), released_caption(table), table, "again")
+    # No name of a word is in them.
+    for told in (leaked.reached(0.5).told(RELEASES), leaked.recognition().told):
+        note(f"{say(told)}.")

@@ -81,7 +81,7 @@ class _Own:
 
 
 _TYPED = {False: ("epsilon", "ε"), True: ("logarithm", "ln ε")}
-_PERMITTED, _UNKNOWN = later("The guarantee allows, by frequency"), later("not known here")
+_PERMITTED, _UNKNOWN = later("The guarantee alone allows, by frequency"), later("not known here")
 
 
 def epsilon_dial(
@@ -262,10 +262,10 @@ def _step(group: Group, members: Sequence[Mechanism], epsilon: float, named: str
     if shares is not None:
         about, value = shares.about, shares.words
         if limit:
-            right = say("The guarantee allows {permitted} by frequency", permitted=limit), promised
+            right = say("The guarantee alone allows {permitted}", permitted=limit), promised
         share = shares.word[0] if len(members) == 1 else None
     elif limit:
-        about, value = say(_PERMITTED), say("at most {permitted}", permitted=limit)
+        about, value = say(_PERMITTED), limit
     else:
         about, value = say(ABOUT), say(_UNKNOWN)
     about = f"{named}: {about}" if named else about

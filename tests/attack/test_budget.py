@@ -45,7 +45,7 @@ def test_metric_losses_add_up_over_places_and_releases() -> None:
     farthest = budget(tem, text, 2.0)
     assert farthest.other_loss == pytest.approx(sum(2.0 * D[a].max() for a in text))
     assert farthest.words[1].other == int(D[7].argmax())
-    assert farthest.rows(tem)[0]["word"] == "w3"
+    assert farthest.words[0].word == 3
 
 
 def test_a_metric_of_its_own_is_used() -> None:

@@ -6,13 +6,16 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpcore.attack.budget import repeated_leak
 from dpcore.errors import MissingPackageError
+from dpcore.mechanisms.registry import create
+from dpcore.plots.attack.success import released_caption
 from dpcore.plots.style import number
 from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
 from pages.attacker.scene import GAME
 from pages.shared.once import _shelf
 from tests.pages.app import methods, shown_text, table
-from tests.pages.attacker.reading import FEW, metrics
+from tests.pages.attacker.reading import FEW, metrics, small
 from tests.rewrite.write import tiny
 
 
@@ -126,6 +129,23 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     thrice = table(test, "word", "places", "loss")
     assert thrice["loss"].to_numpy() == pytest.approx(3 * once["loss"].to_numpy())
     assert "For two texts that differ in nothing but their 45 protected words" in shown_text(test)
+
+
+def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -> None:
+    mechanism, epsilon = create("k-ary", small()), 8.0
+    test = opened(view=BUDGET, attacked="k-ary", eps_local=f"{epsilon}")
+    assert "Memoised answers" not in shown_text(test)
+    test.toggle(key="again").set_value(True).run()
+    expected = repeated_leak(mechanism, epsilon, 16)
+    shown = shown_text(test)
+    assert released_caption(expected.to_pandas()).finding in shown
+    assert f"{expected.reached(0.5).told(16)}." in shown
+    assert f"{expected.recognition().told}." in shown
+
+
+def test_a_mechanism_without_a_law_has_no_many_releases(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=BUDGET, attacked="madlib", again="true")
+    assert "Repeated releases of this mechanism are not followed." in shown_text(test)
 
 
 def test_the_budget_of_an_old_link_is_below_a_sentence(opened: Callable[..., AppTest]) -> None:
