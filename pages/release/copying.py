@@ -318,17 +318,14 @@ def _show(work: _Work) -> None:
     # st.text: a file's name is user input and not Markdown.
     st.text(
         say(
-            "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words. The first "
-            "{shown}:",
+            "{file} by {mechanism}, {promise}: {texts:,} texts, {words:,} words.",
             file=order.source.name,
             mechanism=order.mechanism.short,
             promise=promised_epsilon(order.mechanism, order.epsilon),
             texts=record["documents"],
             words=record["protected_words"],
-            shown=_SHOWN,
         )
     )
-    show_table(_rows(work, _SHOWN), say("The first rows of the private copy"))
     # All four names are ours: that of the file may be private.
     name = order.out.name
     told = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
@@ -357,6 +354,8 @@ def _show(work: _Work) -> None:
         work.keep,
         lambda: [row[order.columns.text] for row in _rows(work, None)],
     )
+    note(say("The first {shown} rows of the private copy:", shown=_SHOWN))
+    show_table(_rows(work, _SHOWN), say("The first rows of the private copy"))
     st.markdown(say("**To cite with the copy**"))
     show_line(record["guarantee"]["statement"])
     show_label(label)

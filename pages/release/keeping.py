@@ -62,7 +62,8 @@ def choose_kept(source: Source) -> CopyChoices:
             placeholder=say("none: the texts alone"),
             help=say(
                 "Their cells are released as they are, with no protection: a name, a place or a "
-                "date there undoes what the noise does. Leave out what the copy can do without."
+                "date there undoes what the noise does. Groups can be compared by a column that "
+                "is kept, such as the month; leave out what the copy can do without."
             ),
         )
     if source.asked:

@@ -160,21 +160,34 @@ function give(node) {
   uncover(node);
 }
 
-// Streamlit's bar and the dial, which stays in sight, lie over what scrolls.
-function uncover(node) {
-  const main = around(node, "[data-testid=stMain]");
-  if (!main || node === main) return;
+// Streamlit's bar and the dial, which stays in sight, lie over what scrolls. Returns how far down they
+// reach, or will once it is scrolled; 0 if the node is in the dial.
+function reach(node, scrolled = false) {
   let low = document.querySelector("[data-testid=stHeader]")?.getBoundingClientRect().bottom ?? 0;
   for (const dial of document.querySelectorAll("[class*=st-key-dial_place]")) {
     let bar = dial;
     while (bar && getComputedStyle(bar).position !== "sticky") bar = bar.parentElement;
     if (!bar) continue;
-    for (let up = node; up; up = parent(up)) if (up === bar) return;
-    const { top, bottom } = bar.getBoundingClientRect();
-    if (top <= low + 1) low = Math.max(low, bottom);
+    for (let up = node; up; up = parent(up)) if (up === bar) return 0;
+    const { top, bottom, height } = bar.getBoundingClientRect();
+    if (scrolled) low = Math.max(low, parseFloat(getComputedStyle(bar).top) + height);
+    else if (top <= low + 1) low = Math.max(low, bottom);
   }
+  return low;
+}
+
+function uncover(node) {
+  const main = around(node, "[data-testid=stMain]");
+  if (!main || node === main) return;
+  const low = reach(node);
   const { top, height } = node.getBoundingClientRect();
-  if (top < low + 8 && height < innerHeight) main.scrollBy(0, top - low - 8);
+  if (low && top < low + 8 && height < innerHeight) main.scrollBy(0, top - low - 8);
+}
+
+// A page of scrolling is what is in sight below them.
+function shorten(event) {
+  const main = document.querySelector("[data-testid=stMain]");
+  if (main && ["PageDown", "PageUp", " "].includes(event.key)) main.style.scrollPaddingTop = `${reach(null, true)}px`;
 }
 
 const soon = (find, then, looks = 40) => {
@@ -196,6 +209,7 @@ function keepFocus() {
   for (const event of ["pointerdown", "wheel", "touchstart"]) {
     addEventListener(event, pointer, { capture: true, passive: true });
   }
+  addEventListener("keydown", shorten, true);
   addEventListener("keydown", (event) => {
     if (["Shift", "Control", "Alt", "Meta"].includes(event.key)) return;
     [hand.byKey, hand.key] = [true, event.key];

@@ -224,6 +224,8 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
     assert not watch.foreign_requests
 
 
+WHOLE_SCROLL_MS = 500
+
 OFTEN = ("", "words")
 SELDOM = (
     "tradeoff",
@@ -252,6 +254,23 @@ def test_large_letters_at_twice_the_size_need_no_scrolling_sideways(
     assert page.evaluate(MOVING) == []
     assert accessibility_faults(page) == []
     assert not watch.page_errors
+
+
+def test_a_page_of_scrolling_is_what_is_in_sight_below_the_dial(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, _ = new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    open_page(page, f"{app_url}/release")
+    rest(page)
+    main = page.get_by_test_id("stMain")
+    main.focus()
+    page.keyboard.press("PageDown")
+    dial = page.locator("[class*=st-key-dial_place]").first
+    padding = main.evaluate("main => parseFloat(main.style.scrollPaddingTop)")
+    page.wait_for_timeout(WHOLE_SCROLL_MS)
+    box = dial.bounding_box()
+    assert padding >= box["y"] + box["height"] - 1
+    assert 0 < main.evaluate("main => main.scrollTop") <= 720 - padding
 
 
 def test_numbers_that_no_one_reads_are_found() -> None:
