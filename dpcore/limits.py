@@ -5,6 +5,7 @@ MAX_TEXT_CHARACTERS = 2_000  # of a text typed into a page
 MAX_TEXT_TOKENS = 200  # of a text typed into a page
 MAX_FILE_CHARACTERS = 50_000_000  # of a file rewritten by the command line
 MAX_FILE_TOKENS = 10_000_000  # of a file rewritten by the command line
+MAX_BAG_WORDS = 100_000_000  # of a shuffled bag, of which only the number is needed
 MAX_REDACTED_CHARACTERS = 1_000_000  # of a text that a redactor reads: 45 seconds of its model
 MAX_WRITER_TOKENS = 512  # of a private text, as a language model counts them
 MAX_WRITTEN_TOKENS = 200  # that a mechanism draws for one text: about a quarter of a minute

@@ -458,12 +458,14 @@ def repeated_leak(
             "attacker on repeated releases is not known: take tem or k-ary"
         )
     law = mechanism.sparse_law(value)
-    response = None if law is None else _symmetric(law)
+    response = None if law is None else law.response
     word_draws = 0
     if response is not None:
+        stay, other = response
+        gain = min(math.log(stay) - math.log(other), 700.0) if other > 0 else 700.0
         rows = [
             (share, 0.0, *_rounded(share, releases), True)
-            for share in response_success(prior.probability, *response, releases).tolist()
+            for share in response_success(prior.probability, stay, gain, releases).tolist()
         ]
     else:
         word_draws = draws or _DRAWS
@@ -510,19 +512,6 @@ def _rounded(share: float, releases: int) -> tuple[float, float]:
     """Return the ends of an exact share: sums and products of positive numbers were rounded."""
     off = share * 1e-13 * (releases + 10) ** 2
     return share - off, min(share + off, 1.0)
-
-
-def _symmetric(law: SparseLaw) -> tuple[float, float] | None:
-    """Return P(w | w) and ln of its ratio to any other probability, if all words have the same."""
-    n = law.base.size
-    if not (law.words.size == n and np.array_equal(law.words, law.outputs)):
-        return None
-    other, excess = float(law.base[0]), float(law.excess[0])
-    if not (np.all(law.base == other) and np.all(law.excess == excess) and n > 1):
-        return None
-    stay = other + excess
-    ratio = math.log(stay) - math.log(other) if other > 0 else math.inf
-    return stay, min(ratio, 700.0)
 
 
 def response_success(prior: FloatArray, kept: float, gain: float, releases: int) -> FloatArray:

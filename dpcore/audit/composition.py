@@ -14,6 +14,9 @@ in j protected words each of the following is a bound, and the least ε of them 
   Steinke 2016, Lemma 3.5. Without more knowledge ρ = 2ε, which is ε²/2-zCDP;
 * j Gaussian noises are one Gaussian noise: an equation and no bound (`composed_epsilon`).
 
+Where not texts are released but a bag of the words of many, without order and authors, each word
+hides among the others as well (`shuffled`).
+
 Every ε here is rounded up and every δ of a bound too. Like the guarantee itself they are about the
 stated law; `Guarantee.rounding` bounds how far the sampled law may lie from it, word by word.
 """
@@ -28,10 +31,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpcore.arrays import FloatArray
+from dpcore.arguments import a_whole
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.metric import UNIT
+from dpcore.limits import MAX_BAG_WORDS
 from dpcore.mechanisms.clipped.clipped import composed_epsilon
 from dpcore.mechanisms.mechanism import LossBounds, Mechanism, VectorNoise
 from dpcore.noise.samplers import Radial
@@ -416,3 +421,253 @@ def _product(words: int, loss: float) -> float:
 def _said(bound: float) -> str:
     """Format a sum of float64 numbers, rounded up; three times 1.1 is 3.3 and not 3.301."""
     return at_most(without_noise(bound))
+
+
+# A shuffled bag: the words of many texts in random order, without authors.
+#
+# Let two persons differ in one word, w or w′, of a bag of n words under k-ary response, where w
+# comes out as itself with probability p and as any other word with q. Let E be w with probability
+# s = p + q, else a word drawn from all but these two; and E′ the same with w′. The own output is E
+# with probability ρ = p/s, else E′. Every other one is, with probability 2q/s, drawn from
+# (E + E′)/2, whatever its word is: it is a clone. Tell the attacker all that are no clones. The own
+# one is left among C clones, C ~ Bin(n − 1, 2q/s); of the C + 1 words T ~ Bin(C + 1, s) are w or
+# w′, the own one among them with probability T/(C + 1), and what is left to see is the number a of
+# w among the T:
+#
+#     δ(ε) ≤ E_C E_T max_k [P(a > k) − e^ε·P′(a > k)],
+#     P(a) = T/(C + 1)·[ρ·b(a − 1; T − 1) + (1 − ρ)·b(a; T − 1)] + (C + 1 − T)/(C + 1)·b(a; T),
+#
+# b the binomial law at 1/2, and P′ with ρ and 1 − ρ exchanged. P/P′ rises with a. Any mechanism
+# with ε₀ between two words has s = 1, ρ = e^ε₀/(1 + e^ε₀) and clones with probability e^(−ε₀)
+# (Feldman, McMillan, Talwar 2021, Theorem 3.1).
+
+
+_CLONES = ("clones", "Feldman, McMillan, Talwar 2021, Theorem 3.1")
+_RESPONSE = ("clones of k-ary response", "Feldman, McMillan, Talwar 2021, with the law of k-ary")
+_NOT_SHUFFLED = ("not shuffled", "")
+_TAIL = 1e-15  # mass of C, and of T, that is left out at either end, and added to δ
+_STEPS = 60  # values of C at most, each of which stands for those up to the next
+_NEAR = 1e-4  # how far above the least ε of a bag the stated one may lie, relatively
+_TRIED = 24  # values of ε for several words, for which δ need not fall with ε
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledBag:
+    """Guarantee for the words of one person in a shuffled bag.
+
+    Attributes:
+        guarantee: of one word.
+        bag: n, words in the bag, those of the person included.
+        words: j, words of the person.
+        delta: δ of all of them.
+        epsilon: the least ε that is known to hold for them at this δ; ∞ where none is.
+        alone: that of the same words where order or authors are kept.
+        method: "clones", "blanket" or "not shuffled", where the bag does not help.
+        source: of that; "" where it does not help.
+    """
+
+    guarantee: Guarantee
+    bag: int
+    words: int
+    delta: float
+    epsilon: float
+    alone: float
+    method: str
+    source: str
+
+    @property
+    def statement(self) -> str:
+        """The guarantee as one sentence, with the condition that the bag is one."""
+        if self.guarantee.status is Status.REFUTED:
+            return Filled("The claim for one word is refuted, so a bag of words has none.")
+        if not self.epsilon < math.inf:
+            return Filled("For δ = {delta} nothing is guaranteed of a bag.", delta=self.delta)
+        if not self.source:
+            return self.guarantee.qualified(
+                Filled(
+                    "Shuffling a bag of {bag:,} words adds nothing to ε = {alone} of {words:,} of "
+                    "them, for δ = {delta}.",
+                    bag=self.bag,
+                    alone=Numeral(_said(self.alone)),
+                    words=self.words,
+                    delta=self.delta,
+                )
+            )
+        return self.guarantee.qualified(
+            Filled(
+                "In a shuffled bag of {bag:,} words, without order and authors, {words:,} of one "
+                "person are protected within ε = {epsilon}, for δ = {delta}; where order or "
+                "authors are kept, within ε = {alone}.",
+                bag=self.bag,
+                words=self.words,
+                epsilon=Numeral(_said(self.epsilon)),
+                delta=self.delta,
+                alone=Numeral(_said(self.alone)),
+            )
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON form; ε is null where none is known."""
+        return {
+            "bag": self.bag,
+            "words": self.words,
+            "delta": self.delta,
+            "epsilon": self.epsilon if self.epsilon < math.inf else None,
+            "alone": self.alone if self.alone < math.inf else None,
+            "method": self.method,
+            "source": self.source,
+            "statement": self.statement,
+        }
+
+
+def shuffled(
+    mechanism: Mechanism, epsilon: float, bag: int, words: int = 1, delta: float = TEXT_DELTA
+) -> ShuffledBag:
+    """Bound what a shuffled bag of words reveals of one person's words, whatever the others are.
+
+    Only a bag is shuffled: a text keeps its order, and a word with its author or its place is
+    protected by its own noise alone.
+
+    Args:
+        mechanism: all n words are released by it, each with fresh independent noise.
+        epsilon: of every word.
+        bag: n, words in the bag.
+        words: j ≤ n, words that one person contributes; their number is known.
+        delta: δ of these words, in (0, 1).
+
+    Raises:
+        ParameterError: a number is out of range.
+        EpsilonError: ε is not admissible.
+    """
+    value = mechanism.check_epsilon(epsilon)
+    bag = a_whole(bag, "bag", 1, MAX_BAG_WORDS)
+    words = a_whole(words, "words", 1, bag)
+    if not 0 < delta < 1:  # written so that NaN fails
+        raise ParameterError(f"delta must be in (0, 1), got {delta}")
+    guarantee = mechanism.guarantee(value)
+    alone = composition(mechanism, value, words, delta, guarantee=guarantee).epsilon
+    best, (method, source) = alone, _NOT_SHUFFLED
+    # A δ of one word already, or none that holds: nothing is known of its bag.
+    unknown = guarantee.status is Status.REFUTED or isinstance(guarantee, ApproximateLocalPrivacy)
+    if not unknown:
+        loss = mechanism.loss_bounds(guarantee).largest
+        for clones, named in _clones(mechanism, value, loss):
+            found = words * _amplified(loss, bag - words, clones, words, delta)
+            if found < best:
+                best, (method, source) = found, named
+    return ShuffledBag(
+        guarantee=guarantee,
+        bag=bag,
+        words=words,
+        delta=delta,
+        epsilon=best,
+        alone=alone,
+        method=method,
+        source=source,
+    )
+
+
+@dataclass(frozen=True)
+class Clones:
+    """Constants of the bound above.
+
+    Attributes:
+        seen: s, the probability that an output is one of the two words.
+        share: ρ > 1/2, the probability of the right one of them then.
+        chance: the probability that another output is a clone.
+    """
+
+    seen: float
+    share: float
+    chance: float
+
+
+def _clones(
+    mechanism: Mechanism, epsilon: float, loss: float
+) -> list[tuple[Clones, tuple[str, str]]]:
+    fall = math.exp(-loss)
+    found = [(Clones(1.0, 1.0 / (1.0 + fall), fall), _CLONES)]
+    law = mechanism.sparse_law(epsilon)
+    response = None if law is None else law.response
+    if response is not None and response[0] > response[1]:
+        stay, other = response
+        seen = stay + other
+        found.append((Clones(seen, stay / seen, 2.0 * other / seen), _RESPONSE))
+    return found
+
+
+def _amplified(loss: float, others: int, clones: Clones, words: int, delta: float) -> float:
+    """Return the least ε of one word at which j words meet δ, rounded up.
+
+    Of j words one after the other is exchanged: δ_j(j·ε) ≤ δ(ε)·(e^(jε) − 1)/(e^ε − 1).
+    """
+
+    def enough(epsilon: FloatArray) -> bool:
+        one = float(epsilon)
+        single = bag_delta(one, others, clones)
+        if single == 0.0 or words * one > 700.0:
+            return single == 0.0
+        group = math.expm1(words * one) / math.expm1(one) if one > 0 else float(words)
+        return single * group * (1.0 + 1e-12) <= delta
+
+    tried = [loss]
+    if words > 1:
+        tried = np.geomspace(loss, 1e-6 * min(loss, 1.0), _TRIED).tolist()
+    good = [one for one in tried if one == loss or enough(np.array(one))]
+    below = [one for one in tried if one < good[-1]]
+    return float(safe_end(enough, good[-1], below[0] if below else 0.0, within=_NEAR))
+
+
+def bag_delta(epsilon: float, others: int, clones: Clones) -> float:
+    """Bound δ at ε of one word in a shuffled bag, rounded up.
+
+    Args:
+        epsilon: ε ≥ 0.
+        others: n − 1, other words in the bag.
+        clones: constants of the mechanism.
+    """
+    factor, share = math.exp(min(epsilon, 700.0)), clones.share
+    scale = (2.0 * share - 1.0) * (1.0 + factor)
+    rise = factor * share - (1.0 - share)
+    if not 0.0 < rise < scale:
+        return 0.0  # no number of words tells them apart by more than e^ε
+    # More clones never tell more: the least C of several stands for all.
+    counts, mass = _grouped(others, clones.chance, _STEPS)
+    total = 0.0
+    for clone, weight in zip(counts.tolist(), mass.tolist(), strict=True):
+        total += weight * _told(clone + 1, clones, factor, rise / scale, (factor - 1.0) / scale)
+    # The binomial laws are good to some 1e-10, relatively.
+    return min(total * (1.0 + 1e-7) + 4.0 * _TAIL, 1.0)
+
+
+def _told(size: int, clones: Clones, factor: float, slope: float, offset: float) -> float:
+    """Return E_T max_k [P(a > k) − e^ε·P′(a > k)] for C + 1 = `size`."""
+    from scipy.stats import binom
+
+    seen, mass = _grouped(size, clones.seen, size + 1)
+    own = seen / size
+    k = np.floor(seen * slope + 0.5 * offset * (size - seen))
+    inside = k < seen
+    seen, mass, own, k = seen[inside], mass[inside], own[inside], k[inside]
+    least, less = np.maximum(seen - 1, 0), clones.share
+    right, wrong = binom.sf(k - 1, least, 0.5), binom.sf(k, least, 0.5)
+    unseen = (1.0 - own) * binom.sf(k, seen, 0.5)
+    of_word = own * (less * right + (1.0 - less) * wrong) + unseen
+    of_other = own * ((1.0 - less) * right + less * wrong) + unseen
+    told = np.maximum(of_word - factor * of_other, 0.0)
+    return float(mass @ told) + 2.0 * _TAIL
+
+
+def _grouped(trials: int, chance: float, steps: int) -> tuple[IntArray, FloatArray]:
+    """Return numbers of a binomial law but for its tails, at most about `steps`, and their mass."""
+    from scipy.stats import binom
+
+    if not 0.0 < chance < 1.0:
+        return np.array([trials if chance >= 1.0 else 0]), np.ones(1)
+    low, high = binom.ppf([_TAIL, 1.0 - _TAIL], trials, chance)
+    first, last = max(int(low) - 1, 0), min(int(high) + 1, trials)
+    counts = np.arange(first, last + 1, -(-(last + 1 - first) // steps))
+    if counts.size == last + 1 - first:
+        return counts, np.asarray(binom.pmf(counts, trials, chance))
+    ends = np.append(counts[1:], last + 1) - 1
+    return counts, np.diff(binom.cdf(ends, trials, chance), prepend=0.0)

@@ -20,6 +20,7 @@ from dpcore.audit.composition import (
     Composition,
     composition,
     group_compositions,
+    shuffled,
     worst_powers,
 )
 from dpcore.audit.document import document_losses
@@ -36,6 +37,7 @@ from dpcore.cli.shell import Options, command, one_of
 from dpcore.errors import CorpusError, ParameterError, TextError
 from dpcore.lexicon.neighbours import ApproximateIndex
 from dpcore.limits import (
+    MAX_BAG_WORDS,
     MAX_DRAWS,
     MAX_FILE_CHARACTERS,
     MAX_FILE_TOKENS,
@@ -338,6 +340,13 @@ _RATES = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
     is_flag=True,
     help="also the best test: how much it finds at each false-positive rate (f-DP)",
 )
+@flags.number(
+    "--bag",
+    None,
+    "words of a shuffled bag, without order and authors, in which as many of one person are hidden",
+    least=1,
+    most=MAX_BAG_WORDS,
+)
 def compose_command(options: Options) -> Answer:
     """Compose the privacy losses of two texts over their places, and of any two texts."""
     if (options.text is None) != (options.other is None):
@@ -362,6 +371,10 @@ def compose_command(options: Options) -> Answer:
         any_two = {"worst_tests": _test_rows(powers)}
         lines += [f"The best test between any two texts that differ in {_words(words)}:"]
         lines += table(_TESTS, map(_test_printed, any_two["worst_tests"]))
+    if options.bag is not None:
+        bag = shuffled(mechanism, epsilon, options.bag, words, options.delta)
+        any_two["bag"] = bag.to_dict()
+        lines.append(bag.statement)
     return Answer(
         fields.of_mechanism(mechanism)
         | {"epsilon": epsilon}

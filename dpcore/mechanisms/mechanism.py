@@ -255,6 +255,17 @@ class SparseLaw:
     outputs: IntArray
     excess: FloatArray
 
+    @property
+    def response(self) -> tuple[float, float] | None:
+        """P(w | w) and P(y | w) of any other word, if all words have the same two; else None."""
+        n = self.base.size
+        if not (self.words.size == n > 1 and np.array_equal(self.words, self.outputs)):
+            return None
+        other, excess = float(self.base[0]), float(self.excess[0])
+        if not (np.all(self.base == other) and np.all(self.excess == excess)):
+            return None
+        return other + excess, other
+
 
 Form = ExponentialForm | NearestForm | NoisyNearestForm | ColumnForm
 """Form of a law, for the computation of a column P(y | ·)."""

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from dpcore.audit.composition import (
     TEXT_DELTA,
+    Clones,
     Composition,
     allowed_powers,
+    bag_delta,
     composition,
+    shuffled,
     worst_delta,
     worst_powers,
 )
@@ -404,3 +407,118 @@ def test_powers_that_a_guaranteed_loss_allows_hold_for_every_two_words() -> None
         assert promise.status in (Status.REFUTED, Status.CONDITIONAL)
         assert (allowed_powers(promise, 1.0, rates) == 1.0).all()
     assert (allowed_powers(make("tem").guarantee(1.0), math.inf, rates) == 1.0).all()
+
+
+# Shuffled bags.
+
+
+def bag_law(laws: np.ndarray, words: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    """The law of a shuffled bag: how often each word came out of independent channels."""
+    n = len(laws)
+    law = {(0,) * n: 1.0}
+    for word in words:
+        after: dict[tuple[int, ...], float] = {}
+        for counts, chance in law.items():
+            for output in range(n):
+                more = tuple(count + (y == output) for y, count in enumerate(counts))
+                after[more] = after.get(more, 0.0) + chance * laws[word, output]
+        law = after
+    return law
+
+
+def true_bag_delta(laws: np.ndarray, own: int, bag: int, target: float) -> float:
+    """The largest δ at ε of so many own words, over all own words and those of the others."""
+    worst = 0.0
+    words = range(len(laws))
+    for others in itertools.combinations_with_replacement(words, bag - own):
+        for mine in itertools.combinations_with_replacement(words, own):
+            for yours in itertools.combinations_with_replacement(words, own):
+                if set(mine) & set(yours):
+                    continue
+                first, second = (bag_law(laws, (*each, *others)) for each in (mine, yours))
+                worst = max(
+                    worst,
+                    sum(max(p - math.exp(target) * second[c], 0.0) for c, p in first.items()),
+                )
+    return worst
+
+
+@pytest.mark.parametrize(("size", "bag"), [(2, 2), (2, 6), (3, 1), (3, 4), (4, 3)])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_no_word_of_a_bag_is_seen_more_clearly_than_the_bound_says(
+    size: int, bag: int, epsilon: float
+) -> None:
+    other = 1.0 / (math.exp(epsilon) + size - 1)
+    laws = np.full((size, size), other) + (math.exp(epsilon) - 1.0) * other * np.eye(size)
+    seen = other * (1.0 + math.exp(epsilon))
+    response = Clones(seen, laws[0, 0] / seen, 2.0 * other / seen)
+    fall = math.exp(-epsilon)
+    anything = Clones(1.0, 1.0 / (1.0 + fall), fall)
+    for target in (0.0, 0.1, 0.4, 1.3):
+        truth = true_bag_delta(laws, 1, bag, target)
+        near, far = (bag_delta(target, bag - 1, each) for each in (response, anything))
+        assert truth <= min(near, far)
+        if bag == 1:  # nothing hides the word: the bound of the response is the truth
+            assert near == pytest.approx(truth, rel=1e-6)
+
+
+def test_the_bound_of_a_bag_holds_for_several_words_and_falls_with_the_bag() -> None:
+    mechanism, delta = create("k-ary", lexicons.cloud(3, 2)), 0.02
+    laws = np.stack([mechanism.law(w, [1.0]).dense(3)[0] for w in range(3)])
+    for own in (1, 2):
+        bound = shuffled(mechanism, 1.0, 4, own, delta)
+        assert true_bag_delta(laws, own, 4, bound.epsilon) <= delta
+        assert bound.epsilon <= bound.alone
+    bounds = [shuffled(mechanism, 1.0, n, 2, 1e-6).epsilon for n in (2, 100, 10**4, 10**6)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] < 0.01 * bounds[0]
+
+
+@pytest.mark.parametrize("others", [37, 300])
+def test_grouped_numbers_of_clones_bound_what_each_gives(others: int) -> None:
+    clones = Clones(0.4, 0.8, 0.3)
+    said = bag_delta(0.05, others, clones)
+    total = 0.0
+    for count in range(others + 1):
+        chance = binom.pmf(count, others, clones.chance)
+        if chance > 1e-17:
+            total += chance * told_by_hand(count + 1, clones, 0.05)
+    assert total <= said <= 1.2 * total + 1e-13
+
+
+def told_by_hand(size: int, clones: Clones, target: float) -> float:
+    """What a bag of C + 1 = `size` tells, by sums over all T and a."""
+    total, share = 0.0, clones.share
+    for seen in range(1, size + 1):
+        chance = binom.pmf(seen, size, clones.seen)
+        if chance < 1e-17:
+            continue
+        own, a = seen / size, np.arange(seen + 1)
+        up, down = binom.pmf(a - 1, seen - 1, 0.5), binom.pmf(a, seen - 1, 0.5)
+        rest = (1.0 - own) * binom.pmf(a, seen, 0.5)
+        p = own * (share * up + (1.0 - share) * down) + rest
+        q = own * ((1.0 - share) * up + share * down) + rest
+        total += chance * float(np.maximum(p - math.exp(target) * q, 0.0).sum())
+    return total
+
+
+def test_order_or_an_author_undoes_the_bag() -> None:
+    """With its place a word is protected by its own noise alone: the bound would be wrong."""
+    mechanism = create("k-ary", FOUR)
+    law = np.stack([mechanism.law(w, [3.0]).dense(4)[0] for w in range(4)])
+    in_a_bag = shuffled(mechanism, 3.0, 10_000, 1, TEXT_DELTA).epsilon
+    in_its_place = float(np.maximum(law[0] - math.exp(in_a_bag) * law[1], 0.0).sum())
+    assert in_a_bag < 0.3
+    assert in_its_place > 0.5
+
+
+def test_what_no_bag_helps() -> None:
+    far = create("tem", lexicons.cloud(40, 3))
+    bag = shuffled(far, 40.0, 100)
+    assert (bag.epsilon, bag.source) == (bag.alone, "")
+    assert "adds nothing" in bag.statement
+    approximate = shuffled(create("gaussian", FOUR), 1.0, 10_000)
+    assert (approximate.epsilon, approximate.source) == (approximate.alone, "")
+    for wrong in ({"bag": 0}, {"bag": 3, "words": 4}, {"bag": 3, "delta": 0.0}):
+        with pytest.raises(ParameterError):
+            shuffled(far, 1.0, **wrong)  # type: ignore[arg-type]
