@@ -16,9 +16,13 @@ from dpcore.learn.pixeldp.digits import WIDTH, Place, digits, look_at, picture_o
 from dpcore.learn.pixeldp.noise_layer import Accounting
 from dpcore.noise.streams import generator
 from dpcore.outwards import at_least, at_most
-from dpcore.plots.robust.picture import COLUMNS as VOTES
-from dpcore.plots.robust.picture import votes_caption, votes_figure
-from dpcore.plots.robust.shares import COLUMNS, lines_figure
+from dpcore.plots.robust.shares import (
+    COLUMNS,
+    VOTES,
+    lines_figure,
+    votes_caption,
+    votes_figure,
+)
 from dpcore.plots.style import Caption
 from pages.robustness.pictures_work import (
     PICTURE,

@@ -1,4 +1,4 @@
-"""Shares against a number: certified accuracy against the size of an attack, accuracy against ε."""
+"""Shares against a number, such as accuracy against ε, and votes of noisy draws on a picture."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.style import (
     BLUE,
     GREEN,
@@ -33,6 +34,9 @@ COLUMNS = ("curve", "x", "mean", "low", "high")
 """One row for each point, x ascending in each curve; `low` and `high` may be missing: no band. With
 a further column `mechanism` a curve looks as it does everywhere."""
 
+VOTES = ("class", "score", "low", "high")
+"""One row for each class: its score under the draws, and bounds on its expected score."""
+
 LOOKS = (
     Style(BLUE, "solid", "circle"),
     Style(VERMILION, "dash", "diamond"),
@@ -49,6 +53,7 @@ LOOKS = (
 PRINTED = ", printed in the paper"
 """End of the name of a curve of printed values; dotted, with open marks."""
 _HEIGHT, _MARK, _MARKS, _TICKS = 400, 8, 12, 10
+_VOTES_HEIGHT = 280
 
 
 def lines_figure(
@@ -215,3 +220,78 @@ def certified_caption(table: pd.DataFrame, texts: str, x: float) -> Caption:
     else:
         finding = Filled("At {x} along the axis, “{best}” keeps {most} right.", **filling)
     return Caption(finding, listed(lines, "\n"))
+
+
+def votes_figure(table: pd.DataFrame, label: str, score: str) -> go.Figure:
+    """Draw the score of each class with the bounds on its expectation.
+
+    Args:
+        table: the columns `VOTES`.
+        label: the true class.
+        score: name of the score.
+    """
+    values = table["score"]
+    first = table["low"].idxmax()
+    colours = [
+        BLUE if str(row["class"]) == label else VERMILION if i == first else GREY
+        for i, row in table.iterrows()
+    ]
+    return draw_figure(
+        go.Bar(
+            x=[str(name) for name in table["class"]],
+            y=values.tolist(),
+            marker={
+                "color": colours,
+                "pattern": {"shape": ["/" if str(n) == label else "" for n in table["class"]]},
+            },
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": (table["high"] - values).clip(lower=0).tolist(),
+                "arrayminus": (values - table["low"]).clip(lower=0).tolist(),
+                "color": GREY,
+                "thickness": 1.5,
+            },
+            hovertemplate="class %{x}: %{y:.3g}<extra></extra>",
+        ),
+        height=_VOTES_HEIGHT,
+        xaxis=axis("class", fixedrange=True, type="category", showgrid=False),
+        yaxis=axis(score, fixedrange=True, range=[0, 1.03]),
+    )
+
+
+def votes_caption(table: pd.DataFrame, label: str, error: float) -> Caption:
+    """Name the two classes whose bounds decide; `error` bounds the chance of any wrong bound."""
+    first = table.iloc[table["low"].argmax()]
+    others = table[table["class"] != first["class"]]
+    second = others.iloc[others["high"].argmax()]
+    decided = first["low"] > second["high"]
+    filling = {
+        "first": first["class"],
+        "second": second["class"],
+        "least": number(first["low"], at_least),
+        "most": number(second["high"], at_most),
+        "label": label,
+    }
+    if decided:
+        finding = Filled(
+            "Class {first} gets at least {least}, class {second} at most {most}: it is read as "
+            "{first}; its label is {label}.",
+            **filling,
+        )
+        apart = Filled("The bounds are apart: a prediction is made.")
+    else:
+        finding = Filled(
+            "Class {first} gets at least {least}, class {second} at most {most}: it abstains.",
+            **filling,
+        )
+        apart = Filled("The bounds overlap: it abstains.")
+    how = Filled(
+        "Class {first} is at least {least}, and no other above {most} (class {second}); all bounds "
+        "hold together but with probability at most {error:g}. {apart} The true class (hatched) is "
+        "{label}.",
+        error=error,
+        apart=apart,
+        **filling,
+    )
+    return Caption(finding, how)

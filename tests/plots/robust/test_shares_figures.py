@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from dpcore.plots.robust import picture as robust_picture
 from dpcore.plots.robust import shares as robust
-from dpcore.plots.robust.picture import votes_caption, votes_figure
 from dpcore.plots.robust.shares import (
     PRINTED,
     certified_caption,
     ends_caption,
     lines_figure,
     printed_caption,
+    votes_caption,
+    votes_figure,
 )
 from dpcore.plots.style import BLUE, GREY, VERMILION, style_of
 
@@ -94,7 +94,7 @@ def test_printed_values_are_dotted_under_the_look_of_ours() -> None:
 
 VOTES = pd.DataFrame(
     [("3", 0.2, 0.1, 0.3), ("5", 0.7, 0.6, 0.8), ("8", 0.1, 0.0, 0.2)],
-    columns=list(robust_picture.COLUMNS),
+    columns=list(robust.VOTES),
 )
 
 
