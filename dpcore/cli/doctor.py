@@ -1,4 +1,4 @@
-"""Command `doctor`: a check that everything that the laboratory needs is there and works.
+"""Command `doctor`: a check of the laboratory, and of a release by its record.
 
 Each part is imported where it is checked, since any of them may be missing.
 """
@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from dpcore import __version__
+from dpcore.cli import flags
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
 from dpcore.errors import DpcoreError, MissingPackageError
@@ -66,8 +67,15 @@ _MARKS = {State.GOOD: "ok", State.OPTIONAL: "--", State.BAD: "!!"}
 
 
 @command("doctor")
-def doctor_command(_: Options) -> Answer:
-    """Look whether everything is there and works; the exit code is 1 if something is not."""
+@flags.file("--release", "a private copy, or its record: look at this release instead")
+def doctor_command(options: Options) -> Answer:
+    """Look whether everything is there and works; the exit code is 1 if something is not.
+
+    With --release, go through the questions of NIST SP 800-226 on a private copy, and answer them
+    from its record. The exit code is 0 then, whatever the answers are: no copy meets all.
+    """
+    if options.release is not None:
+        return _release(options.release)
     findings = examine()
     bad = sum(finding.state == State.BAD for finding in findings)
     result = {"version": __version__, "findings": [asdict(finding) for finding in findings]}
@@ -80,6 +88,30 @@ def _lines(findings: Sequence[Finding], bad: int) -> Iterator[str]:
         if finding.advice:
             yield f"   {finding.advice}"
     yield "everything that is needed is there" if not bad else f"{bad} to be mended, marked !!"
+
+
+_JUDGED = {"met": "ok", "not met": "!!", "not known": "??", None: "->"}
+
+
+def _release(path: Path) -> Answer:
+    """Walk through the questions of NIST SP 800-226 with the record of a release."""
+    from dpcore.privatize.order import read_record
+    from dpcore.privatize.walk import CITED, DISCLAIMER, PARTS, tally, walk, walk_dict
+
+    record = read_record(path)
+    rows = walk(record)
+
+    def lines() -> Iterator[str]:
+        for part, title in PARTS.items():
+            yield title
+            for row in (row for row in rows if row.part == part):
+                yield f"{_JUDGED[row.met]} {row.question} {row.title}".rstrip()
+                yield from (f"   {text}" for text in (" ".join(row.answer),) if text)
+                yield from (f"   - {point}" for point in row.points)
+        yield tally(rows)
+
+    result = {"version": __version__, "release": str(path), "run": record.get("run")}
+    return Answer(result | walk_dict(rows), lines(), (DISCLAIMER, CITED))
 
 
 def examine() -> tuple[Finding, ...]:

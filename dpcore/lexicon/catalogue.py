@@ -260,13 +260,19 @@ def _bundled() -> dict[str, Path]:
 def name_of(lexicon: Lexicon) -> str | None:
     """Return the name by which `load` finds this lexicon (in any metric); None without a name."""
     fingerprint = lexicon.with_metric(Metric.EUCLIDEAN).fingerprint
-    for entry in available():
-        if entry.manifest.facts.get("fingerprint") == fingerprint:
-            return entry.name
-        # The manifest of the default one describes its training and holds no fingerprint.
-        if entry.name == DEFAULT_NAME and bundled_extent(fingerprint) is not None:
-            return entry.name
-    return None
+    return next((entry.name for entry in available() if _is(entry, fingerprint)), None)
+
+
+def is_bundled(fingerprint: str) -> bool:
+    """Return True if a bundled lexicon, the default one in any metric, has this fingerprint."""
+    return any(entry.bundled and _is(entry, fingerprint) for entry in available())
+
+
+def _is(entry: CatalogueEntry, fingerprint: str) -> bool:
+    # The manifest of the default one describes its training and holds no fingerprint.
+    return entry.manifest.facts.get("fingerprint") == fingerprint or (
+        entry.name == DEFAULT_NAME and bundled_extent(fingerprint) is not None
+    )
 
 
 def lexicon_option(lexicon: Lexicon) -> list[str]:

@@ -2,6 +2,7 @@
 
 It accompanies the copy, as a page that any browser shows or as JSON. All of it follows from the
 record and from measurements of the mechanism; every sentence on the guarantee is the engine's own.
+Folded at the end is the walk through NIST SP 800-226 (`dpcore.privatize.walk`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,18 @@ from dpcore.lexicon.cache import check_place, write_text
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.outwards import at_least, at_most
 from dpcore.privatize.folder import folder_of, record_path
+from dpcore.privatize.walk import (
+    CITED,
+    DISCLAIMER,
+    PARTS,
+    TITLE,
+    TOLD,
+    Row,
+    protected_words,
+    tally,
+    walk,
+    walk_dict,
+)
 
 SUFFIXES = (".html", ".json")
 """Allowed suffixes of a label file."""
@@ -50,7 +63,8 @@ _STYLE = (
     "main{max-width:44rem;border:3px solid #1a1a1a;padding:.25rem 1.25rem 1rem}"
     "h1{font-size:1.7rem;margin:.5rem 0;border-bottom:8px solid #1a1a1a}"
     "h2{font-size:1.05rem;margin:1rem 0 .25rem;border-top:1px solid #1a1a1a;padding-top:.5rem}"
-    "p,ul{margin:.25rem 0}ul{padding-left:1.2rem}li{overflow-wrap:anywhere}"
+    "p,ul,dl{margin:.25rem 0}ul{padding-left:1.2rem}li,dd{overflow-wrap:anywhere}"
+    "summary,dt,h3{font-size:1rem;font-weight:700;margin:.75rem 0 .25rem}dd{margin:0}"
     ".warning{font-weight:700;border:3px solid #b34700;padding:.5rem}"
 )
 
@@ -136,8 +150,13 @@ class Label:
         texts = "1 text" if author["texts"] == 1 else f"{author['texts']:,} texts"
         return (
             f"All texts of one author: no one wrote more than {texts} and "
-            f"{_words(author['words'])}. Taken as one text: {author['statement']}"
+            f"{protected_words(author['words'])}. Taken as one text: {author['statement']}"
         )
+
+    @property
+    def walk(self) -> tuple[Row, ...]:
+        """The questions of NIST SP 800-226, answered from the record."""
+        return walk(self.record)
 
     def _share(self, ends: tuple[float, float, float], of: str) -> str:
         value, low, high = (100 * share for share in ends)
@@ -174,9 +193,9 @@ class Label:
             (
                 "A whole text",
                 (
-                    f"Half of the texts have at most {_words(median['words'])}. "
+                    f"Half of the texts have at most {protected_words(median['words'])}. "
                     f"{median['statement']}",
-                    f"The longest has {_words(longest['words'])}. {longest['statement']}",
+                    f"The longest has {protected_words(longest['words'])}. {longest['statement']}",
                     *(
                         f"Where words are exchanged within one budget ({name}): {part['statement']}"
                         for name, part in record["composed_groups"].items()
@@ -231,6 +250,7 @@ class Label:
             "sections": [
                 {"title": title, "sentences": list(sentences)} for title, sentences in self.sections
             ],
+            "walk": walk_dict(self.walk),
         }
 
     def to_json(self) -> str:
@@ -241,17 +261,38 @@ class Label:
         """Return a self-contained page: no script, nothing from a network, every text escaped."""
         warning = f'<p class="warning">{escape(self.warning)}</p>' if self.warning else ""
         parts = (
-            f"<h2>{escape(title)}</h2><ul>"
-            + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-            + "</ul>"
-            for title, sentences in self.sections
+            f"<h2>{escape(title)}</h2>{_listed(sentences)}" for title, sentences in self.sections
         )
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width">'
             f"<title>Privacy label</title><style>{_STYLE}</style></head>"
-            f"<body><main><h1>Privacy label</h1>{warning}{''.join(parts)}</main></body></html>\n"
+            f"<body><main><h1>Privacy label</h1>{warning}{''.join(parts)}"
+            f"{_folded(self.walk)}</main></body></html>\n"
         )
+
+
+def _folded(rows: tuple[Row, ...]) -> str:
+    """Return the walk as HTML, folded."""
+    parts = []
+    for part, title in PARTS.items():
+        lines = (
+            f"<dt>{escape(f'{TOLD[row.met]}: {row.question} {row.title}'.strip())}</dt>"
+            f"<dd>{escape(' '.join(row.answer))}{_listed(row.points)}</dd>"
+            for row in rows
+            if row.part == part
+        )
+        parts.append(f"<h3>{escape(title)}</h3><dl>{''.join(lines)}</dl>")
+    return (
+        f"<details><summary>{escape(TITLE)}</summary><p>{escape(DISCLAIMER)} {escape(tally(rows))}"
+        f"</p>{''.join(parts)}<p>{escape(CITED)}</p></details>"
+    )
+
+
+def _listed(sentences: tuple[str, ...]) -> str:
+    if not sentences:
+        return ""
+    return "<ul>" + "".join(f"<li>{escape(each)}</li>" for each in sentences) + "</ul>"
 
 
 _CARRIED = (
@@ -333,7 +374,3 @@ def write_label(label: Label, path: Path) -> None:
         write_text(path, label.to_html() if html else label.to_json(), lasting=True)
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror})") from None
-
-
-def _words(count: int) -> str:
-    return "1 protected word" if count == 1 else f"{count:,} protected words"

@@ -24,6 +24,8 @@ from dpcore.tables.files import Columns, Format
 from dpcore.tables.shape import AS_FOUND, ENDS, FORMATS, Reading, format_by_name, packed_name
 
 _LOOKED_AT_BYTES = 2**16
+NOISE = "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20"
+"""Field `noise` of a record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,116 @@ def read_published(order: Order) -> Json:
     return record
 
 
+def read_record(path: Path) -> Json:
+    """Read the record of a private copy of any order.
+
+    Args:
+        path: the record itself, or the copy beside which it lies.
+
+    Raises:
+        StudyError: it cannot be read, or is none.
+    """
+    beside = record_path(path)
+    place = beside if beside.is_file() else path
+    try:
+        record = dict(json.loads(place.read_text(encoding="utf-8")))
+        if not (isinstance(record["guarantee"], dict) and record["mechanism"]):
+            raise KeyError("guarantee")
+    except OSError as error:
+        raise StudyError(f"{place} cannot be read ({error.strerror})") from None
+    except FIELDS:
+        raise StudyError(
+            f"{place} is no record of a private copy: give that record, or the copy beside its "
+            f"{beside.name}"
+        ) from None
+    return record
+
+
+class MissingFactError(Exception):
+    """A fact is not in a record, or not of the type that it must have."""
+
+
+class RecordFacts:
+    """Facts of a record by dotted name; each read raises `MissingFactError` where there is none.
+
+    Attributes:
+        asked: names of the facts that were asked for, there or not, as keys.
+    """
+
+    def __init__(self, record: Json) -> None:
+        self._record = record
+        self.asked: dict[str, None] = {}
+
+    def of(self, name: str) -> object:
+        """Return a fact of any type, None where it is null."""
+        self.asked[name] = None
+        value: object = self._record
+        for part in name.split("."):
+            if not (isinstance(value, Mapping) and part in value):
+                raise MissingFactError(name)
+            value = value[part]
+        return value
+
+    def there(self, name: str) -> bool:
+        """Return True if the record has this field."""
+        try:
+            self.of(name)
+        except MissingFactError:
+            return False
+        return True
+
+    def text(self, name: str) -> str:
+        """Return a text that is not blank."""
+        value = self.of(name)
+        if not (isinstance(value, str) and value.strip()):
+            raise MissingFactError(name)
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        value = self.of(name)
+        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+            raise MissingFactError(name)
+        return tuple(value)
+
+    def statements(self, name: str) -> tuple[str, ...]:
+        """Return the sentences of a list of findings; none where there is no such list."""
+        value = self.of(name) if self.there(name) else None
+        found = value if isinstance(value, list) else []
+        texts = (each.get("statement") for each in found if isinstance(each, dict))
+        return tuple(each for each in texts if isinstance(each, str))
+
+    def flag(self, name: str) -> bool:
+        """Return True or False."""
+        value = self.of(name)
+        if not isinstance(value, bool):
+            raise MissingFactError(name)
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a number of a size that a float64 can calculate with."""
+        value = self.of(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MissingFactError(name)
+        if not -1e300 < value < 1e300:
+            raise MissingFactError(name)
+        return float(value)
+
+    def positive(self, name: str, *, zero: bool = False) -> float:
+        """Return a number above 0, or from 0 on."""
+        value = self.number(name)
+        if not (value > 0 or (zero and value == 0)):
+            raise MissingFactError(name)
+        return value
+
+    def count(self, name: str, *, zero: bool = False) -> int:
+        """Return a whole number above 0, or from 0 on."""
+        value = self.positive(name, zero=zero)
+        if value != int(value):
+            raise MissingFactError(name)
+        return int(value)
+
+
 def _no_file(source: Path) -> str:
     if source.is_dir():
         return (
@@ -242,7 +354,7 @@ def record_of(order: Order, state: Json, lengths: Mapping[int, int]) -> dict[str
         "kept": state.get("kept", []),
         "documents": sum(lengths.values()),
         "protected_words": sum(length * count for length, count in lengths.items()),
-        "noise": "HMAC-SHA256 of the document's number under the run's secret keys ChaCha20",
+        "noise": NOISE,
     } | _if_known(order, composed)
 
 

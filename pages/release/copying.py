@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -23,6 +24,7 @@ from dpcore.privatize import table as tables
 from dpcore.privatize.label import Label, privacy_label
 from dpcore.privatize.order import Order
 from dpcore.privatize.table import PrivateCopy, TableRelease
+from dpcore.privatize.walk import CITED, DISCLAIMER, PARTS, TITLE, TOLD, Row, tally
 from dpcore.rewrite.documents import AuthorSizes, release_texts
 from dpcore.rewrite.policy import DEFAULT_TREATMENT
 from dpcore.tables.detection import format_of
@@ -391,3 +393,23 @@ def show_label(label: Label) -> None:
             st.markdown(f"**{title}**")
             # st.text: the sentences contain names of columns.
             st.text("\n".join(f"• {sentence}" for sentence in sentences))
+        with st.expander(say(TITLE)):
+            _show_walk(label.walk)
+
+
+def _show_walk(rows: Sequence[Row]) -> None:
+    """Draw the questions of NIST SP 800-226 with their answers."""
+    note(f"{say(DISCLAIMER)} {say(tally(rows))}")
+    for part, title in PARTS.items():
+        st.markdown(f"**{say(title)}**")
+        # st.text: answers contain names of columns.
+        st.text("\n\n".join(_told(row) for row in rows if row.part == part))
+    note(CITED)
+
+
+def _told(row: Row) -> str:
+    """Return the lines of a question: its judgement, the answer and its list."""
+    head = f"{say(TOLD[row.met])}: {say(row.question)} {row.title}".rstrip()
+    # Sentence by sentence: those of a guarantee are known by their words alone.
+    answer = " ".join(retold(sentence) for sentence in row.answer)
+    return "\n".join(filter(None, (head, answer, *(f"• {retold(each)}" for each in row.points))))

@@ -13,10 +13,12 @@ from dpcore.cli import doctor
 from dpcore.cli.doctor import PARTS, Finding, State, examine
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.cache import bundled_data
+from dpcore.privatize.folder import record_path
+from dpcore.privatize.walk import tally, walk, walk_dict
 from dpcore.study import recorded
 from tests.fixtures import Uninstall
 from tests.needs import ROOT
-from tests.shell import run
+from tests.shell import run, small_vectors
 from tests.test_repository import EXTRAS, PROJECT, requirements
 
 
@@ -70,6 +72,65 @@ def test_here_everything_that_is_needed_is_there(capsys: pytest.CaptureFixture[s
     assert {"ok python", "ok lexicon", "ok nearest neighbours", "ok recorded results"} <= lines
     code, out, _ = run(capsys, "doctor", "--json")
     assert [each["name"] for each in json.loads(out)["findings"]] == list(by_name())
+
+
+def test_a_release_is_walked_through_from_its_record(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("text,label\nterrible weather,1\nweather,0\n", encoding="utf-8")
+    options = (
+        "privatize", str(source), "--out", str(out), "--mechanism", "tem", "--epsilon", "9",
+        "--lexicon", small_vectors(tmp_path / "small.vec"), "--keep", "label",
+    )  # fmt: skip
+    assert run(capsys, *options)[0] == 0
+    record = json.loads(record_path(out).read_text("utf-8"))
+    code, told, notes = run(capsys, "doctor", "--release", str(out))
+    assert code == 0
+    assert f"!! {walk(record)[0].question} § 2.2 The Privacy Parameter ε\n" in told
+    assert "   No: the cells of “label” are released as they are.\n" in told
+    assert told.splitlines()[-1] == tally(walk(record))
+    assert "NIST has not evaluated it" in notes
+    # The record answers as the copy beside it does.
+    results = [
+        json.loads(run(capsys, "doctor", "--json", "--release", str(place))[1])
+        for place in (out, record_path(out))
+    ]
+    assert results[0]["release"] == str(out)
+    assert results[0] | {"release": ""} == results[1] | {"release": ""}
+    assert results[0]["rows"] == json.loads(json.dumps(walk_dict(walk(record))["rows"]))
+    assert results[0]["run"] == record["run"]
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    promised = re.search(r"^\| `doctor --release` \| `(.*?)`", page, re.MULTILINE)[1]
+    fields = re.sub(r" \[?\{.*?\}\]?", "", promised).split(", ")
+    assert list(results[0]) == fields
+    row = re.search(r"rows \[\{(.*?)\}\]", promised)[1]
+    assert all(list(each) == row.split(", ") for each in results[0]["rows"])
+    counted = re.search(r"counts \{(.*?)\}", promised)[1]
+    assert list(results[0]["counts"]) == counted.split(", ")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot be read"),
+        ("text\nweather\n", "no record of a private copy"),
+        ("[]", "no record of a private copy"),
+        ('{"guarantee": [], "mechanism": "tem.v1"}', "no record of a private copy"),
+        ('{"guarantee": {}}', "no record of a private copy"),
+        ("[" * 100_000, "no record of a private copy"),
+    ],
+)
+def test_a_file_that_is_no_record_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str | None, reason: str
+) -> None:
+    place = tmp_path / "copy.csv"
+    if content is not None:
+        place.write_text(content, encoding="utf-8")
+    code, told, notes = run(capsys, "doctor", "--release", str(place))
+    assert code == 2
+    assert not told
+    assert re.fullmatch(rf"error: [^\n]*{reason}[^\n]*\n", notes)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from dpcore.outwards import at_most
 from dpcore.papers.ours.tradeoff import recorded_curve, recorded_curves
 from dpcore.privatize.label import Label, check_label, privacy_label, write_label
 from dpcore.privatize.order import Order, median_length, record_of, run_state
+from dpcore.privatize.walk import TOLD, walk, walk_dict
 from dpcore.rewrite.documents import AuthorSizes
 from dpcore.rewrite.policy import RELEASED, Treatment
 from dpcore.tables.csv_files import CommaSeparated
@@ -158,12 +159,31 @@ def test_a_page_holds_every_sentence_as_text_and_nothing_else() -> None:
     said.feed(label.to_html())
     assert set(said.tags) <= {
         "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "ul", "li",
+        "details", "summary", "p", "h3", "dl", "dt", "dd",
     }  # fmt: skip
     for _, sentences in label.sections:
         for sentence in sentences:
             assert sentence in said.text
     assert name in said.text
     assert json.loads(label.to_json()) == json.loads(json.dumps(label.to_dict()))
+
+
+def test_the_walk_is_folded_below_and_whole_in_the_json() -> None:
+    label = labelled(create("tem", load("default")), 2.0, keep=("<b>mail</b>",))
+    assert label.walk == walk(label.record)
+    page = label.to_html()
+    said = _Said()
+    said.feed(page[page.index("<details>") : page.index("</details>")])
+    assert page.index("What is not protected") < page.index("<details>")
+    assert "<details open" not in page
+    for row in label.walk:
+        told = said.text if row.met is None else " ".join(said.text.split("\n"))
+        assert f"{TOLD[row.met]}: {row.question} {row.title}".strip() in told
+        for sentence in (" ".join(row.answer), *row.points):
+            assert sentence in said.text
+    assert "No: the cells of “<b>mail</b>” are released as they are." in said.text
+    assert said.text.count("Not met: ") == label.to_dict()["walk"]["counts"]["not met"]
+    assert label.to_dict()["walk"] == walk_dict(label.walk)
 
 
 def test_it_is_written_where_it_can_be(tmp_path: Path) -> None:

@@ -101,6 +101,14 @@ def test_columns_go_along_only_if_they_were_chosen(
     for _, sentences in work.label.sections:
         for sentence in sentences:
             assert sentence in shown
+    (folded,) = [each for each in test.expander if each.label == "A walk through NIST SP 800-226"]
+    assert not folded.proto.expanded
+    lines = "\n".join(each.value for each in folded.text)
+    for row in work.label.walk:
+        assert f"{row.question} {row.title}".rstrip() in lines
+        for sentence in (" ".join(row.answer), *row.points):
+            assert sentence in lines
+    assert "No: the cells of “column 2” are released as they are." in lines
     command = next(code.value for code in taken(test).code if "privatize" in code.value)
     assert command == (
         "python -m dpcore privatize ./own.csv --out ./private.csv --separator comma "
