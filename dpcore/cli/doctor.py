@@ -110,7 +110,7 @@ def _release(path: Path) -> Answer:
                 yield from (f"   - {point}" for point in row.points)
         yield tally(rows)
 
-    result = {"version": __version__, "release": str(path), "run": record.get("run")}
+    result = {"version": __version__, "release": str(path), "run": str(record.get("run", ""))}
     return Answer(result | walk_dict(rows), lines(), (DISCLAIMER, CITED))
 
 

@@ -455,7 +455,7 @@ def _public(facts: _Facts) -> _Answer:
 
 def _columns(facts: _Facts) -> _Answer:
     if facts.flag("columns.original"):
-        first = Filled("No: the original texts stand beside the private ones.")
+        first = Filled("No: the original texts are beside the private ones.")
         return _Answer(Met.NO, (first,), advice=_NEVER)
     kept = facts.texts("columns.keep")
     if kept:
@@ -670,7 +670,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[_Facts], _Answer], str, str], ...] =
     ("further", "2.6", _further, Filled("Does the guarantee survive further work on the copy?"),
      Filled("Work on with the copy alone.")),
     ("code", "3", _code, Filled("Is the program well tested, also by others?"),
-     Filled("Have somebody else check it, or test it with `python -m dpcore audit`.")),
+     Filled("Have someone else check it, or test it with `python -m dpcore audit`.")),
     ("proof", "3.1", _proof, Filled("Is the guarantee of the mechanism proved?"),
      _PROVE),
     ("assumptions", "3.1", _assumptions, Filled("Are the assumptions of the guarantee met?"),
@@ -679,7 +679,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[_Facts], _Answer], str, str], ...] =
      Filled("Measure it with `python -m dpcore utility`; the result is not private.")),
     ("bias", "3.3", _bias, Filled("Do all groups of texts lose equally little?"),
      Filled("Compare groups of texts before a result decides about people.")),
-    ("trust", "4.2", _trust, Filled("Is nobody trusted with the original texts?"),
+    ("trust", "4.2", _trust, Filled("Is no one trusted with the original texts?"),
      Filled("Say who read the original texts, or let all writers run the program.")),
     ("randomness", "4.3", _randomness, Filled("Is the noise impossible to draw again?"),
      Filled("Find out how the noise was drawn.")),
@@ -688,7 +688,7 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[_Facts], _Answer], str, str], ...] =
     ("unknown", "4.3", _unknown, Filled("Is it hidden which words were unknown?"),
      Filled("Exchange unknown words for random ones: `--unknown replace`.")),
     ("timing", "4.3", _timing, Filled("Do running times and errors tell nothing?"),
-     Filled("Let nobody watch the run or its messages.")),
+     Filled("Let no one watch the run or its messages.")),
     ("tuning", "4.3", _tuning, Filled("Were mechanism and ε chosen without these texts?"),
      Filled("Choose mechanism and ε on other texts than those that are released.")),
     ("security", "4.4", _security, Filled("Are the original texts safe?"),
