@@ -227,9 +227,10 @@ def tables_with_none(source: str) -> list[str]:
 
 
 def untold(source: str) -> list[str]:
-    """Captions of the engine that no catalogue can hold, as `line: what`.
+    """Captions and hover texts of the engine that no catalogue can hold, as `line: what`.
 
-    A caption is put together by an f-string with words, or the template of a sentence is computed.
+    A caption or a template of hover texts is put together by an f-string with words, or the
+    template of a sentence is computed.
     """
     breaches = []
     for node in ast.walk(ast.parse(source)):
@@ -242,6 +243,8 @@ def untold(source: str) -> list[str]:
             found += [text for text in inside if any(" " in each for each in _written(text))]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Filled":
             found += [text for text in node.args[:1] if not isinstance(text, ast.Constant)]
+        elif isinstance(node, ast.JoinedStr) and any("%{" in each for each in _written(node)):
+            found.append(node)
         breaches += [f"{text.lineno}: {ast.unparse(text)[:80]}" for text in found]
     return breaches
 

@@ -9,17 +9,27 @@ import ast
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from string import Formatter
 
+import plotly.graph_objects as go
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from dpcore.papers import read_toml
-from pages.shared.language import DOMAIN, ENGLISH, LANGUAGES, LOCALE
+from pages.shared.language import (
+    DOMAIN,
+    ENGLISH,
+    LANGUAGES,
+    LOCALE,
+    _catalogue,
+    hover_parts,
+    retold,
+    speaking,
+)
 from tests.needs import ROOT
 
 HEADER = """\
@@ -61,7 +71,17 @@ HEADINGS = (
 DRAWN = (
     "← for “{other}”   (bar: this output; ticks: limit of the guarantee)   for “{word}” →",
     "{factor} times for “{word}”", "{factor} times ({low} to {high}) for “{word}”",
-    "{factor} times for “{word}” (beyond this axis)",
+    "{factor} times for “{word}” (beyond this axis)", "{factor} times (beyond this axis)",
+    "{name}: at most {factor} times", "“{word}”: at most {factor} times",
+    "“{word}” ({count}×): at most {factor} times", "{number} more words", "(itself)",
+    "Nw of “{word}”",
+    "Euclidean distance", "Euclidean distance (logarithmic)", "after", "after the attack",
+    "both alike", "chance that the word stays", "clipped by the L1 norm", "clipped by the L2 norm",
+    "covered by the noise", "dimension n of the latent vector", "first coordinate / C", "formula",
+    "largest in the paper", "mean Nw: chance that a word stays", "pairs that are not covered",
+    "proved lower bound", "protocol", "second coordinate / C", "the claim allows at most",
+    "the paper", "unclipped", "what the noise must cover", "worst pair", "ε (odds of e^ε)",
+    "δ(ε): probability not covered",
     "1×: learns nothing", "as written", "authors found, of 100",
     "released words of each author", "{number} of 100 content words guessed",
     "Nw: chance that a word stays", "Sw: different outputs in {number} runs",
@@ -142,7 +162,7 @@ def sentences() -> dict[str, set[str]]:
         name = path.relative_to(ROOT).as_posix()
         for sentence in extracted(path):
             where.setdefault(sentence, set()).add(name)
-    for sentence in sorted(engine_words()):
+    for sentence in sorted(engine_words() | hover_texts()):
         where.setdefault(sentence, set()).add("dpcore")
     return where
 
@@ -220,6 +240,42 @@ def engine_words() -> set[str]:
     for label in (*corpus.sentiment, *corpus.topic):
         words += [label, f"probability of {label}"]
     return {str(word) for word in words if word}
+
+
+def hover_texts() -> set[str]:
+    """The parts with words of the figures' hover texts, as Plotly fills them: "class %{x}"."""
+    return {
+        part
+        for path in (ROOT / "dpcore/plots").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "%{" in node.value
+        for part in worded(node.value)
+    }
+
+
+def worded(template: str) -> list[str]:
+    """The parts of a template of hover texts that hold a word, and so need a translation."""
+    parts = hover_parts(template)[::2]  # between them are tags and marks
+    return [part for part in parts if _WORD.search(_FILLED.sub("", part))]
+
+
+_FILLED = re.compile(r"%\{[^}]*\}")
+
+
+def english_on_hover(figure: go.Figure, spoken: str) -> set[str]:
+    """The hover texts of a figure in English that have no translation into a language."""
+    english: set[str] = set()
+    for trace in figure.data:
+        english.update(*map(worded, texts_of(trace.hovertemplate)))
+        with speaking(spoken):
+            texts = filter(_WORD.search, texts_of(trace.hovertext))
+            english |= {text for text in texts if retold(text) == text}
+    return english - set(_catalogue(spoken).sentences())
+
+
+def texts_of(texts: str | Sequence[str] | None) -> Sequence[str]:
+    """The texts of a trace, which has one for all its points, or one for each, or none."""
+    return [texts] if isinstance(texts, str) else [] if texts is None else texts
 
 
 def _claims() -> Iterator[str]:

@@ -60,7 +60,7 @@ def dots(rows: Sequence[Mapping[str, Any]]) -> go.Figure:
             mode="markers",
             name=plain(group),
             marker={"color": _COLOURS[number % 5], "symbol": _MARKS[number % 5], "size": 8},
-            hovertemplate="%{y}: %{x:,.0f}",
+            hovertemplate="%{y}: %{x:,.0f}" + ("" if named else "<extra></extra>"),
         )
     if checked := [row for row in rows if "truth" in row and row["query"] in queries]:
         figure.add_scatter(

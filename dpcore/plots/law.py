@@ -33,7 +33,7 @@ def law_figure(table: pd.DataFrame) -> go.Figure:
     style = style_of(str(table["mechanism"].iloc[0]))
     stays = (table["output"] == table["word"]).tolist()
     labels = [
-        f"{plain(word)} (itself)" if stay else plain(word)
+        f"{plain(word)} <b>(itself)</b>" if stay else plain(word)
         for word, stay in zip(table["output"], stays, strict=True)
     ]
     bars = go.Bar(

@@ -40,15 +40,16 @@ def pair_figure(table: pd.DataFrame) -> go.Figure:
     """
     frame, words = _frame(table), [plain(word) for word in _words(table)]
     diagonal = line([0, 1], [0, 1], "both alike", dash="dot")
-    stays = f"{words[0]} stays: %{{x:.3g}}<br>{words[1]} stays: %{{y:.3g}}"
+    stays = "%{meta[0]} stays: %{x:.3g}<br>%{meta[1]} stays: %{y:.3g}"
     traces = [
         curve(
             pair.first.round(5),
             pair.second.round(5),
             style_of(pair.mechanism),
-            f"ε = %{{customdata:.4~g}}<br>{stays}",
+            "ε = %{customdata:.4~g}<br>" + stays,
             shown=12,
             customdata=pair.epsilons,
+            meta=words,
             name=name_tag(pair.mechanism),
         )
         for pair in _curves(table)

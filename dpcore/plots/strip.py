@@ -79,6 +79,17 @@ def strip_figure(
     return figure
 
 
+_ON_HOVER = ("distance", "from_epsilon", "to_epsilon")
+_HOVER = (
+    "<b>%{customdata[0]}</b><br>ε %{customdata[2]:,.3~r} to %{customdata[3]:,.3~r}<br>"
+    "distance %{customdata[1]:.3g}<extra></extra>"
+)
+_LAST_HOVER = (
+    "<b>%{customdata[0]}</b><br>ε from %{customdata[2]:,.3~r} on<br>"
+    "distance %{customdata[1]:.3g}<extra></extra>"
+)
+
+
 def _bars(
     key: str, rows: pd.DataFrame, ends: tuple[float, float], logarithmic: bool, suffix: str
 ) -> go.Bar:
@@ -93,10 +104,6 @@ def _bars(
     stays = (inside["output"] == inside["word"]).tolist()
     shares = [0.0 if stay else _SHARES[i % 2] for i, stay in enumerate(stays)]
     labels = [plain(word) for word in inside["output"]]
-    span = [
-        f"{a:.3g} to {b:.3g}" if b < math.inf else f"from {a:.3g} on"
-        for a, b in zip(inside["from_epsilon"], inside["to_epsilon"], strict=True)
-    ]
     return go.Bar(
         orientation="h",
         base=start.tolist(),
@@ -107,11 +114,10 @@ def _bars(
         insidetextanchor="middle",
         textangle=0,
         constraintext="inside",
-        customdata=list(zip(labels, span, inside["distance"].tolist(), strict=True)),
-        hovertemplate=(
-            "<b>%{customdata[0]}</b><br>ε %{customdata[1]}<br>"
-            "distance %{customdata[2]:.3g}<extra></extra>"
-        ),
+        customdata=list(zip(labels, *(inside[name].tolist() for name in _ON_HOVER), strict=True)),
+        hovertemplate=[
+            _LAST_HOVER if math.isinf(to) else _HOVER for to in inside["to_epsilon"].tolist()
+        ],
         marker={
             "color": [tint(style.colour, share) for share in shares],
             "line": {"color": style.colour, "width": 1},

@@ -323,8 +323,8 @@ def epsilon_axis(title: str, epsilons: pd.Series, logarithm: bool) -> dict[str, 
 
 
 def epsilon_hover(logarithm: bool) -> str:
-    """Return the ε of a point in its hover text, on either axis."""
-    return f"{'ln ε' if logarithm else 'ε'} = %{{x:.4g}}"
+    """Return the hover text of a value at an ε, on either axis."""
+    return "%{y:.3g} at ln ε = %{x:.4g}" if logarithm else "%{y:.3g} at ε = %{x:.4g}"
 
 
 def note(text: str, x: float, y: float, **more: object) -> dict[str, Any]:

@@ -217,9 +217,10 @@ class _Numbers(Gaps):
 
 
 _NUMBER = re.compile(r"\d[\d,.]*")
-_BOLD = re.compile(r"<b>(.*)</b>")
+_BOLD = re.compile(r"<b>(.*?)</b>")
 _NUMERAL = re.compile(r"[\d,.]*\d[×%]?")
 _BETWEEN = ", "
+_ON_HOVER = re.compile(r"(<[^>]*>|[:,] )")  # between the parts of a template of hover texts
 
 
 def spoken(figure: go.Figure) -> go.Figure:
@@ -238,9 +239,17 @@ def spoken(figure: go.Figure) -> go.Figure:
     for trace in shown.data:
         if trace.name:
             trace.name = lettering(trace.name)
-        if trace.type == "bar" and trace.text is not None:
+        # Words of a text are in `customdata` and `meta`, sentences of ours in `hovertext`.
+        for place, tell in (("hovertemplate", _hover), ("hovertext", retold)):
+            texts = trace[place]
+            if texts is not None:
+                alone = isinstance(texts, str)
+                trace[place] = tell(texts) if alone else [tell(text) for text in texts]
+        if trace.type == "bar":
+            trace.y = [_ours(name) if isinstance(name, str) else name for name in trace.y]
             # A number with words beside it; a text without a space may be a word of the lexicon.
-            trace.text = [retold(text) if " " in text else text for text in trace.text]
+            if trace.text is not None:
+                trace.text = [retold(text) if " " in text else text for text in trace.text]
     for part, name in _titles(shown.layout):
         part[name] = lettering(part[name])
     for axis in (*shown.select_xaxes(), *shown.select_yaxes()):
@@ -249,12 +258,22 @@ def spoken(figure: go.Figure) -> go.Figure:
     return shown
 
 
+def hover_parts(template: str) -> list[str]:
+    """Return the parts of a template of hover texts, and between them its tags and marks."""
+    return _ON_HOVER.split(template)
+
+
+def _hover(template: str) -> str:
+    return "".join(translated(part, language()) for part in hover_parts(template))
+
+
 def _tick(text: str) -> str:
-    """Say a number, or a word of ours, which is bold; others are words of a text, or of a file."""
-    ours = _BOLD.fullmatch(text)
-    if ours is not None:
-        return f"<b>{translated(ours[1], language())}</b>"
-    return numeral(text) if _NUMERAL.fullmatch(text) else text
+    return numeral(text) if _NUMERAL.fullmatch(text) else _ours(text)
+
+
+def _ours(text: str) -> str:
+    """Say words of ours, which are bold; others are words of a text, or of a file."""
+    return _BOLD.sub(lambda bold: f"<b>{lettering(bold[1])}</b>", text)
 
 
 def _titles(layout: Any) -> Iterator[tuple[Any, str]]:

@@ -1,6 +1,7 @@
 """The pages in another language: its catalogue is whole, and every page speaks it."""
 
 import copy
+import json
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,7 @@ from babel.messages.catalog import Message as Entry
 from streamlit.testing.v1 import AppTest
 
 from dpcore.plots import law, style
+from dpcore.plots.attack import budget
 from dpcore.plots.deniability.curves import BANDS
 from dpcore.written import Filled, Named, Templates, listed
 from pages.shared import language as spoken_language
@@ -38,8 +40,11 @@ from tests.translations import (
     bring_up_to_date,
     catalogue,
     compiled,
+    english_on_hover,
     read,
     sentences,
+    texts_of,
+    worded,
 )
 
 GERMAN = "de"
@@ -154,6 +159,7 @@ def test_captions_of_the_engine_keep_templates_that_the_catalogue_holds() -> Non
         'def strip_alt() -> str:\n    return f"One row each for {names}."',
         'def finding():\n    return Filled("no" if empty else "{count} words", count=count)',
         'def finding():\n    return Filled(f"{count} words")',
+        'def figure():\n    return line(x, y, hover=f"{name}: %{{y:.3f}}")',
     ],
 )
 def test_the_rule_finds_a_caption_without_a_template(source: str) -> None:
@@ -341,6 +347,32 @@ def test_a_drawing_is_a_copy_with_the_words_of_the_language() -> None:
     assert figure.data[0].name == "without privacy"
 
 
+def test_hover_texts_are_in_the_language_and_words_of_a_text_stay() -> None:
+    words = ["change", "1.5", *map(str, range(2, 40))]
+    spent = pd.DataFrame({"word": words, "places": 1, "releases": 1, "nearest": "of", "loss": 3.0})
+    spent.loc[1, "places"] = 2
+    figure = budget.budget_figure(spent)
+    figure.add_scatter(
+        x=[0.5],
+        y=[1200.5],
+        customdata=["distance"],
+        meta="probability",
+        hovertemplate="%{customdata}, %{meta}<br>distance %{x:.3f}: %{y:.3g}<extra>odds</extra>",
+    )
+    with speaking(GERMAN):
+        bars, mark = spoken(figure).data
+    assert not english_on_hover(figure, GERMAN)
+    figure.data[1].update(hovertemplate="gone %{x}", hovertext=["nothing known"])
+    assert english_on_hover(figure, GERMAN) == {"gone %{x}", "nothing known"}
+    assert bars.hovertext[:2] == ("„change“: höchstens 20,1-mal", "„1.5“ (2×): höchstens 20,1-mal")
+    assert bars.hovertext[-2].startswith("16 weitere Wörter: höchstens 7,")
+    assert bars.hovertext[-1].startswith("der Satz: höchstens 1,")
+    assert mark.hovertemplate == (
+        "%{customdata}, %{meta}<br>Abstand %{x:.3f}: %{y:.3g}<extra>Chancen</extra>"
+    )
+    assert (mark.customdata, mark.meta) == (("distance",), "probability")
+
+
 def test_a_table_has_commas_and_stays_numbers() -> None:
     test = AppTest.from_function(_one_table)
     test.query_params[LANGUAGE] = GERMAN
@@ -370,6 +402,14 @@ def texts(message: Any) -> Iterator[str]:
                 yield part
 
 
+def hover_texts(message: Any) -> Iterator[str]:
+    """Every text of a figure that a person reads under the pointer, in parts with a word."""
+    for trace in json.loads(message.delta.new_element.plotly_chart.spec or "{}").get("data", ()):
+        for template in texts_of(trace.get("hovertemplate")):
+            yield from worded(template)
+        yield from texts_of(trace.get("hovertext"))
+
+
 def _plain(value: object) -> bool:
     return isinstance(value, str | bytes) or hasattr(value, "ListFields")
 
@@ -381,7 +421,8 @@ def test_every_page_speaks_german(content: Any) -> None:
     assert linked(test, LANGUAGE) == GERMAN
     german = {str(entry.id): str(entry.string) for entry in entries(GERMAN)}
     seen = {text for message in messages for text in texts(message)}
-    english = {text for text in seen if german.get(text, text) != text}
+    on_hover = {text for message in messages for text in hover_texts(message)}
+    english = {text for text in seen | on_hover if german.get(text, text) != text}
     assert not english, f"in English on the German page: run {BRING}, and pass it through say(…)"
     assert len(seen & set(german.values())) > 10
 

@@ -40,13 +40,15 @@ def test_a_long_text_has_one_stair_for_the_rest_and_loses_nothing() -> None:
     figure = budget_figure(spent(90))
     (bars,) = figure.data
     labels = figure.layout.yaxis.ticktext
-    assert labels[-2] == "66 more words"
+    assert labels[-2] == "<b>66 more words</b>"
+    assert bars.hovertext[-2].startswith("66 more words: at most ")
     assert sum(bars.x[:-1]) == pytest.approx(bars.x[-1]) == pytest.approx(113 / math.log(10))
 
 
 def test_words_of_a_budget_are_no_markup() -> None:
     assert budget_figure(spent(3)).layout.yaxis.ticktext[1] == "&lt;b&gt;doctor"
     assert budget_figure(spent(3)).layout.yaxis.ticktext[0] == "my (2×)"
+    assert budget_figure(spent(3)).data[0].hovertext[0].startswith("“my” (2×): at most ")
 
 
 def test_the_budget_caption_names_the_sum_and_the_dearest_word() -> None:

@@ -30,25 +30,25 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
     The x axis is log10 of a factor.
     """
     steps = _steps(table)
-    names, losses = (list(column) for column in zip(*steps, strict=True))
+    losses = [loss for *_, loss in steps]
     # Guarantees add up: a stair begins at the sum of those above it.
     bases = [base / math.log(10) for base in accumulate(losses[:-1], initial=0.0)]
     total = sum(losses)
     places, labels = powers_of_ten(0.0, total / math.log(10), most=6)
-    whole, rows = "the sentence", list(range(len(steps) + 1))
+    steps.append(("<b>the sentence</b>", "the sentence", total))
+    rows = list(range(len(steps)))
     bars = go.Bar(
         orientation="h",
         base=[*bases, 0.0],
         x=[loss / math.log(10) for loss in (*losses, total)],
         y=rows,
-        customdata=[
-            f"{plain(name)}: at most {factor_text(loss, at_most)} times"
-            for name, loss in (*steps, (whole, total))
+        hovertext=[
+            f"{name}: at most {factor_text(loss, at_most)} times" for _, name, loss in steps
         ],
-        hovertemplate="%{customdata}<extra></extra>",
+        hovertemplate="%{hovertext}<extra></extra>",
         marker={
-            "color": [BLUE] * len(steps) + [VERMILION],
-            "pattern": {"shape": [""] * len(steps) + ["/"]},
+            "color": [BLUE] * len(losses) + [VERMILION],
+            "pattern": {"shape": [""] * len(losses) + ["/"]},
         },
     )
     return draw_figure(
@@ -59,7 +59,7 @@ def budget_figure(table: pd.DataFrame) -> go.Figure:
             autorange="reversed",
             showgrid=False,
             tickvals=rows,
-            ticktext=[*(plain(_short(name)) for name in names), f"<b>{whole}</b>"],
+            ticktext=[tick for tick, *_ in steps],
         ),
     )
 
@@ -91,16 +91,17 @@ def budget_caption(table: pd.DataFrame, success: float) -> Caption:
     return Caption(finding, how)
 
 
-def _steps(table: pd.DataFrame) -> list[tuple[str, float]]:
-    """Return the name and loss of each stair."""
+def _steps(table: pd.DataFrame) -> list[tuple[str, str, float]]:
+    """Return the label, name and loss of each stair; words are quoted, and labels of ours bold."""
     rows = list(zip(table["word"].tolist(), table["places"].tolist(), table["loss"], strict=True))
-    steps = [
-        (word if places == 1 else f"{word} ({places}×)", float(loss))
-        for word, places, loss in rows[:_SHOWN]
-    ]
+    steps = []
+    for word, places, loss in rows[:_SHOWN]:
+        often = "" if places == 1 else f" ({places}×)"
+        steps.append((plain(_short(word + often)), f"“{plain(word)}”{often}", float(loss)))
     rest = rows[_SHOWN:]
     if rest:
-        steps.append((f"{len(rest)} more words", sum(float(loss) for *_, loss in rest)))
+        more = f"{len(rest)} more words"
+        steps.append((f"<b>{more}</b>", more, sum(float(loss) for *_, loss in rest)))
     return steps
 
 

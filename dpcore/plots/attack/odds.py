@@ -126,20 +126,20 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
         x=ratios.fillna(0.0).tolist(),
         y=names,
         text=[_bar_text(row) for row in rows],
-        customdata=[_bar_text(row, factor_text) for row in rows],
+        hovertext=[_bar_text(row, factor_text) for row in rows],
         textposition="auto",
         marker={
             "color": [style.colour for style in styles],
             "pattern": {"shape": ["" if exact else "/" for exact in table["exact"]]},
         },
-        hovertemplate="%{y}<br>%{customdata}<extra>odds</extra>",
+        hovertemplate="%{y}<br>%{hovertext}<extra>odds</extra>",
     )
     brackets = go.Scatter(
         mode="markers",
         # The bounds on the right, then their mirror images on the left.
         x=[*bounds, *-bounds],
         y=[*names, *names],
-        text=[_bound_text(value) for value in table["log_bound"]] * 2,
+        hovertext=[_bound_text(value) for value in table["log_bound"]] * 2,
         marker={
             "symbol": [
                 "line-ns-open" if limit <= _WIDEST else arrow
@@ -150,7 +150,7 @@ def odds_figure(table: pd.DataFrame) -> go.Figure:
             "color": [style.colour for style in styles] * 2,
             "line": {"width": 3},
         },
-        hovertemplate="%{y}<br>guarantee: at most %{text}<extra>bound</extra>",
+        hovertemplate="%{y}<br>guarantee: at most %{hovertext}<extra>bound</extra>",
     )
     label = note("1×: learns nothing", 0, 1, yref="paper", yanchor="bottom", xanchor="center")
     return draw_figure(

@@ -57,7 +57,7 @@ def success_figure(
         epsilons = rows["epsilon"].tolist()
         x = _places(epsilons, logarithm)
         right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
-        hover = f"{plain(name)}<br>ε = %{{customdata:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
+        hover = "%{fullData.name}<br>ε = %{customdata:.4~g}: %{y:.3g} in 100<extra></extra>"
         traces.append(outline(x, low, high, look.colour))
         traces.append(curve(x, right, look, hover, shown=16, name=plain(name), customdata=epsilons))
     top = next(end for end in _TOPS if end >= min(100 * table["high"].max(), 100.0))
@@ -158,8 +158,7 @@ def found_figure(table: pd.DataFrame, chance: float) -> go.Figure:
         words = rows["words"].tolist()
         found, low, high = ((100 * rows[column]).tolist() for column in ("found", "low", "high"))
         hover = (
-            f"{plain(name)}<br>%{{x}} words: %{{y:.3g}} of 100 (%{{customdata}} authors)"
-            "<extra></extra>"
+            "%{fullData.name}<br>%{x} words: %{y:.3g} of 100 (%{customdata} authors)<extra></extra>"
         )
         traces.append(outline(words, low, high, look.colour))
         traces.append(
@@ -235,7 +234,7 @@ def released_figure(table: pd.DataFrame) -> go.Figure:
         right, low, high = ((100 * rows[column]).tolist() for column in ("right", "low", "high"))
         if low != high:
             traces.append(outline(releases, low, high, look.colour))
-        hover = f"{name}<br>%{{x}} releases: %{{y:.3g}} of 100<extra></extra>"
+        hover = "%{fullData.name}<br>%{x} releases: %{y:.3g} of 100<extra></extra>"
         traces.append(curve(releases, right, look, hover, shown=16, name=name))
     most = int(table["releases"].max())
     ticks = [2**power for power in range(most.bit_length())]

@@ -46,8 +46,8 @@ def tradeoff_figure(
         look = style_of(str(name))
         x, y = points["value", across], points["value", upwards]
         hover = (
-            f"{plain(str(name))}, ε = %{{customdata:.4~g}}<br>{AXES[across]}: %{{x:.3g}} in 100"
-            f"<br>{AXES[upwards]}: %{{y:.3g}} in 100<extra></extra>"
+            "%{fullData.name}, ε = %{customdata:.4~g}<br>%{xaxis.title.text}: %{x:.3g}"
+            "<br>%{yaxis.title.text}: %{y:.3g}<extra></extra>"
         )
         bars: dict[str, Any] = {
             f"error_{place}": whiskers(
@@ -113,7 +113,7 @@ def frontier_figure(
         title: of the axis of ε.
         quantity: of `AXES`.
     """
-    line_hover = "no mechanism above<br>ε = %{x:.4~g}: %{customdata} in 100<extra></extra>"
+    line_hover = "%{fullData.name}<br>ε = %{x:.4~g}: %{hovertext} in 100<extra></extra>"
     traces = [
         line(
             bound["epsilon"],
@@ -123,14 +123,14 @@ def frontier_figure(
             width=4,
             hover=line_hover,
             # Rounded up, so that the number stays a bound.
-            customdata=[at_most(share, 3, times=100) for share in bound["high"]],
+            hovertext=[at_most(share, 3, times=100) for share in bound["high"]],
         )
     ]
     names = "label" if "label" in table else "mechanism"
     measured = table[table["quantity"] == quantity]
     for name, rows in measured.groupby(names, sort=False):
         ascending = rows.sort_values("epsilon")
-        hover = f"{plain(str(name))}<br>ε = %{{x:.4~g}}: %{{y:.3g}} in 100<extra></extra>"
+        hover = "%{fullData.name}<br>ε = %{x:.4~g}: %{y:.3g} in 100<extra></extra>"
         look = style_of(str(name))
         traces.append(
             curve(

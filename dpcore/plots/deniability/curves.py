@@ -92,7 +92,7 @@ def curves_figure(
     for key, rows in table.groupby("mechanism", sort=False):
         style = style_of(str(key))
         x = _places(rows["epsilon"], logarithm)
-        name, hover = short_name(str(key)), f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
+        name, hover = short_name(str(key)), epsilon_hover(logarithm)
         mean = curve(x, _small(rows["mean"]), style, hover, shown=8, name=name)
         thin, bold = [], []
         if words is not None:
@@ -196,11 +196,11 @@ def _bold(
             _places(word["epsilon"], logarithm),
             _small(word[quantity]),
             replace(style, dash=_ROLES[str(role)]),
-            f"%{{y:.3g}} at {epsilon_hover(logarithm)}",
+            epsilon_hover(logarithm),
             width=4.5,
             size=11,
             shown=4,
-            name=f"{mechanism}, {plain(str(name))}",
+            name=f"{mechanism}, “{plain(str(name))}”",
         )
         for (role, name), word in rows.groupby(["role", "word"], sort=False)
     ]

@@ -43,12 +43,12 @@ def equal_figure(table: pd.DataFrame, quantity: str, runs: int) -> go.Figure:
     """
     frame = equal_frame(table, quantity, runs)
     traces = []
-    hover = "%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata}"
+    hover = "%{y:.3g} at Nw = %{x:.3g}, ε = %{customdata:,.3~r}"
     for key, rows in table.groupby("mechanism", sort=False):
         x, y = (rows[name].to_numpy(dtype=np.float32) for name in ("nw", quantity))
         y = np.where(np.isfinite(y), y, np.nan)  # a curve is broken where nothing can be drawn
         style, name = style_of(str(key)), short_name(str(key))
-        epsilons = [f"{number(value)}" for value in rows["epsilon"]]
+        epsilons = rows["epsilon"].tolist()
         traces.append(curve(x, y, style, hover, shown=14, customdata=epsilons, name=name))
     ticks = whole_ticks(_most(table, quantity, runs))
     return draw_figure(

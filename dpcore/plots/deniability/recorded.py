@@ -126,7 +126,7 @@ def _marks(
         "paper": ", the paper",
         "stated": ", largest in the paper",
     }[layer]
-    hover = f"%{{y:.3g}} at {epsilon_hover(logarithm)}"
+    hover = epsilon_hover(logarithm)
     trace = curve(
         x,
         rows["mean"],
@@ -355,24 +355,26 @@ def appendix_figure(
     traces = [
         line([None], [None], _LABELS[part], dash=dash, width=2.5) for part, dash in _DASHES.items()
     ]
+    hover = "%{meta}, %{fullData.name}: " + epsilon_hover(logarithm) + "<extra></extra>"
     ends: list[tuple[float, float, str]] = []
     groups = table.groupby("word", sort=False)
     for (word, rows), (colour, marker) in zip(groups, _WORDS, strict=False):
         x = [scale(value) for value in rows["epsilon"].tolist()]
         for part, dash in _DASHES.items():
             solid = part == "truth"
-            hover = f"{plain(str(word))}, {_LABELS[part]}: %{{y:.3g}} at {epsilon_hover(logarithm)}"
             traces.append(
                 curve(
                     x,
                     rows[part],
                     # The dash says which curve, so the marker must say of which word.
                     Style(colour, dash, marker if solid else f"{marker}-open"),
-                    f"{hover}<extra></extra>",
+                    hover,
                     width=2.5 if solid else 1.8,
                     size=8 if solid else 7,
                     shown=8 if solid else 5,
                     showlegend=False,
+                    name=_LABELS[part],
+                    meta=plain(str(word)),
                 )
             )
         name = f"{coloured(GLYPHS[marker], colour)} {plain(str(word)[:14])}"

@@ -109,7 +109,7 @@ def distance_strip(distances: pd.DataFrame, titles: Sequence[str] = ()) -> Strip
     scale: dict[str, Any] = {}
     if titles:
         x = (math.log10(_LESS * least), math.log10(_MORE * far))
-        title += " (logarithmic)"
+        title = "Euclidean distance (logarithmic)"
         scale = {"type": "log"} | _ticks(*x)
     # The first row is at the top, so the axis runs downwards, half a row beyond either end.
     frame = Frame(x, (len(rows) - 0.5, -0.6), height=34 + 52 + _ROW * len(rows), left=8, right=16)

@@ -119,7 +119,7 @@ def _curve(name: str, rows: pd.DataFrame, look: Style, before: int) -> list[Any]
     if before:
         look = replace(look, marker=f"{look.marker}-open")
     name, size = plain(name), _MARK + 4 * before
-    hover = f"{name}<br>%{{y:.3f}} at %{{x:.4~g}}<extra></extra>"
+    hover = "%{fullData.name}<br>%{y:.3f} at %{x:.4~g}<extra></extra>"
     mean = curve(rows["x"], rows["mean"], look, hover, size=size, shown=_MARKS, name=name)
     return [*traces, mean]
 

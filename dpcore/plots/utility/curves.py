@@ -89,11 +89,19 @@ def utility_figure(
     for name, rows in table.groupby("curve", sort=False):
         name = str(name)
         style = curve_style(name, str(rows["mechanism"].iloc[0]))
-        hover = f"%{{y:.3f}} at ε = %{{x:.4g}}, mean of {int(rows['trials'].max())}"
+        hover, trials = "%{y:.3f} at ε = %{x:.4g}, mean of %{meta}", int(rows["trials"].max())
         # The band first: the curve and its marks lie on top.
         traces += interval_band(rows, "epsilon", style.colour, name)
         traces.append(
-            curve(rows["epsilon"], rows["mean"], style, hover, name=name, legendgroup=name)
+            curve(
+                rows["epsilon"],
+                rows["mean"],
+                style,
+                hover,
+                name=name,
+                legendgroup=name,
+                meta=trials,
+            )
         )
     span = [float(table["epsilon"].min()), float(table["epsilon"].max())]
     traces += across(span, lines)
@@ -140,7 +148,7 @@ def across(span: Sequence[float], lines: Sequence[Line]) -> list[Any]:
             base.name,
             dash=base.dash,
             width=1.5,
-            hover=f"{base.name}: %{{y:.3f}}<extra></extra>",
+            hover="%{fullData.name}: %{y:.3f}<extra></extra>",
         )
         for base in lines
     ]

@@ -50,7 +50,7 @@ def frontier_figure(
             go.Scatter(
                 x=ordered["private"].tolist(),
                 y=ordered["useful"].tolist(),
-                customdata=[f"{number(value)}" for value in ordered["epsilon"]],
+                customdata=ordered["epsilon"].tolist(),
                 name=str(curve_name),
                 mode="markers",
                 marker={
@@ -59,7 +59,7 @@ def frontier_figure(
                     "color": style.colour,
                     "line": {"width": [1.5 if w else 0 for w in worse]},
                 },
-                hovertemplate="%{y:.3f} at %{x:.3f}, ε = %{customdata}",
+                hovertemplate="%{y:.3f} at %{x:.3f}, ε = %{customdata:,.3~r}",
             )
         )
     span = [float(table["private"].min()), float(table["private"].max())]
@@ -154,10 +154,10 @@ def equal_figure(
 def _curve(name: str, rows: pd.DataFrame) -> go.Scatter:
     """Draw marks joined by a line, with whiskers: bands of curves that turn would overlap."""
     style = curve_style(name, str(rows["mechanism"].iloc[0]))
-    hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata}"
+    hover = "%{y:.3f} at %{x:.3g}, ε = %{customdata:,.3~r}"
     over, under = rows["high"] - rows["mean"], rows["mean"] - rows["low"]
     bars = whiskers(over.fillna(0.0).tolist(), under.fillna(0.0).tolist(), style.colour)
-    epsilons = [f"{number(value)}" for value in rows["epsilon"]]
+    epsilons = rows["epsilon"].tolist()
     return curve(
         rows["x"], rows["mean"], style, hover, customdata=epsilons, name=name, error_y=bars
     )

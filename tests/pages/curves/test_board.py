@@ -28,7 +28,7 @@ def test_a_pinned_word_has_its_curve_and_its_row_and_is_measured_if_need_be(
     type_word(test, "pin_other", "hospital")
     assert not test.exception
     names = [trace.get("name") for trace in figures(test)[0]["data"] if trace.get("name")]
-    assert names == ["tem", "tem, city", "tem, hospital"]
+    assert names == ["tem", "tem, “city”", "tem, “hospital”"]
     assert row(test, "pinned")["which word"].tolist() == ["city"]
     assert row(test, "compared")["which word"].tolist() == ["hospital"]
     assert row(test, "mean of 2")["Nw"].notna().all()

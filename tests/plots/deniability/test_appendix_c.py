@@ -38,7 +38,7 @@ def test_the_names_stand_at_the_ends_and_are_not_read_as_markup() -> None:
     near, far = figure.layout.annotations
     assert near.text.endswith("&lt;b&gt;near")
     assert far.text.endswith(" far")
-    assert "<b>" not in figure.data[3].hovertemplate
+    assert figure.data[3].meta == "&lt;b&gt;near"
 
 
 def test_the_axis_of_ln_epsilon_and_the_appendixs_floor() -> None:

@@ -89,12 +89,12 @@ def test_single_words_are_thin_and_the_compared_two_are_bold_and_told_apart() ->
     assert list(thin.y[:2]) == pytest.approx([0.0, 0.8])
     assert math.isnan(thin.y[2])
     word, other = (trace for trace in figure.data if trace.line.width == 4.5)
-    assert (word.name, other.name) == ("madlib, zoo", "madlib, sea")
+    assert (word.name, other.name) == ("madlib, “zoo”", "madlib, “sea”")
     assert (word.line.dash, other.line.dash) == ("solid", "dot")
     assert list(other.y) == pytest.approx([0.2, 1.0])
     assert len(figure.data) == 9
     named = drawn(words=WORDS.assign(role="word"))
-    assert "madlib, &lt;b&gt;far" in [trace.name for trace in named.data]
+    assert "madlib, “&lt;b&gt;far”" in [trace.name for trace in named.data]
 
 
 def test_the_chosen_epsilon_is_a_line_and_a_ring_on_each_defined_curve() -> None:

@@ -64,7 +64,7 @@ def test_dominated_marks_are_hollow_and_the_frontier_is_drawn_through_the_rest()
     assert set(named["madlib"].marker.symbol) == {"circle-open"}
     assert set(named["tem"].marker.symbol) == {"diamond"}
     assert named["tem"].marker.opacity is None  # nothing is too faint to see
-    assert named["tem"].customdata[1] == "5"
+    assert named["tem"].customdata[1] == 5
     assert "without privacy" in named
     caption = frontier_caption(FRONTIER, "Nw", "accuracy").how
     assert "2 of 3 marks" in caption

@@ -25,7 +25,7 @@ def test_marks_are_joined_by_privacy_and_have_whiskers() -> None:
     assert list(named["madlib"].x) == [10.0, 90.0]
     assert list(named["madlib"].y) == [0.5, 0.8]
     assert list(named["madlib"].error_y.array) == pytest.approx([0.05, 0.1])
-    assert list(named["madlib"].customdata) == ["1", "9"]
+    assert list(named["madlib"].customdata) == [1, 9]
     assert list(named["tem"].error_y.array) == [0.0]  # one trial
     assert named["tem"].line.color == style_of("tem").colour
     assert list(named["without privacy"].x) == [10.0, 90.0]
