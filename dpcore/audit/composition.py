@@ -664,7 +664,7 @@ def _grouped(trials: int, chance: float, steps: int) -> tuple[IntArray, FloatArr
 
     if not 0.0 < chance < 1.0:
         return np.array([trials if chance >= 1.0 else 0]), np.ones(1)
-    low, high = binom.ppf([_TAIL, 1.0 - _TAIL], trials, chance)
+    low, high = (binom.ppf(tail, trials, chance) for tail in (_TAIL, 1.0 - _TAIL))
     first, last = max(int(low) - 1, 0), min(int(high) + 1, trials)
     counts = np.arange(first, last + 1, -(-(last + 1 - first) // steps))
     if counts.size == last + 1 - first:

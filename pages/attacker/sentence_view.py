@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.arrays import IntArray
-from dpcore.attack.budget import RepeatedLeak, budget, repeated_leak
+from dpcore.attack.budget import Budget, RepeatedLeak, budget, repeated_leak
 from dpcore.attack.language.context import BIGRAM, SMOLLM2, WORDS, places_of
 from dpcore.attack.language.pufferfish import SentenceLoss, nearest_others, sentence_loss
 from dpcore.attack.language.recovered import (
@@ -23,9 +25,11 @@ from dpcore.attack.language.recovered import (
     recover,
 )
 from dpcore.attack.output.channel import Channel
+from dpcore.audit.composition import ShuffledBag, shuffled
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.limits import MAX_ATTACK_RELEASES
 from dpcore.mechanisms.registry import resolve
+from dpcore.outwards import at_most
 from dpcore.plots.attack.budget import budget_caption, budget_figure
 from dpcore.plots.attack.success import (
     COLUMNS,
@@ -50,7 +54,7 @@ from pages.shared.link import choose_seed, segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import load_language_model
 from pages.shared.once import once, session_memo
-from pages.shared.progress import Reporter
+from pages.shared.progress import Reporter, timed
 from pages.shared.session import Bench, bench_for, identity
 from pages.shared.sidebar import Choices, carried_choices
 from pages.shared.table import show_table
@@ -486,6 +490,7 @@ def budget_view(scene: AttackerScene) -> None:
     note(say("The losses in the table are the guarantee for each word against its nearest one."))
     _comes_back(scene, bench, seed)
     _again_and_again(scene)
+    _in_a_bag(scene, spent)
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),
@@ -551,3 +556,50 @@ def _again_and_again(scene: AttackerScene) -> None:
     # No name of a word is in them.
     for told in (leaked.reached(0.5).told(RELEASES), leaked.recognition().told):
         note(f"{say(told)}.")
+
+
+_BAGS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+
+
+def _in_a_bag(scene: AttackerScene, spent: Budget) -> None:
+    """Draw what ε the words have in shuffled bags, if asked."""
+    wanted_view = st.toggle(
+        say("What if only a shuffled bag of words is released?"),
+        key="bag",
+        bind="query-params",
+        help=say(
+            "The words of many people without order and authors: each hides among the others as "
+            "well. A text keeps its order, so it gains nothing from that."
+        ),
+    )
+    if not wanted_view:
+        return
+    rows: list[ShuffledBag] = []
+    bags = [bag for bag in _BAGS if bag >= spent.tokens]
+    for bag in timed(say("Shuffling bags"), bags):
+        key = (identity(scene.mechanism), scene.epsilon, bag, spent.tokens)
+        compute = partial(shuffled, scene.mechanism, scene.epsilon, bag, spent.tokens)
+        rows.append(once("bags", key, compute, 200))
+    largest = rows[-1]
+    st.text(say(largest.statement))
+    told = say("ε of the words of this sentence in shuffled bags of words, for δ = 0.000001")
+    note(told)
+    show_table(
+        pd.DataFrame(
+            {
+                "bag": [row.bag for row in rows],
+                "epsilon": [_bound(row.epsilon) for row in rows],
+                "alone": [_bound(row.alone) for row in rows],
+            }
+        ),
+        told,
+        column_config={
+            "bag": st.column_config.NumberColumn(say("words in the bag"), format="localized"),
+            "epsilon": say("ε in the bag"),
+            "alone": say("ε with order or authors"),
+        },
+    )
+
+
+def _bound(epsilon: float) -> str:
+    return at_most(epsilon) if epsilon < math.inf else "∞"
