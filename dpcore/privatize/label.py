@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from dpcore.attack.leak import COUNTS
+from dpcore.attack.leak import COUNTS, leak
 from dpcore.attack.trade.curve import TradeCurve
 from dpcore.attack.trade.ground import GUESSED, NEARLY
 from dpcore.audit.composition import worst_powers
@@ -310,8 +310,16 @@ def privacy_label(record: Json, mechanism: Mechanism, curve: TradeCurve | None, 
         curve: measurements of this mechanism with its settings on its lexicon, if there are any.
         day: date of the label.
     """
-    around = near = None
-    if curve is not None:
+    around: tuple[tuple[float, float, float], tuple[float, ...]] | None = None
+    near: tuple[tuple[float, float, float], tuple[float, ...]] | None = None
+    law = None if curve is None else mechanism.sparse_law(record["epsilon"])
+    if law is not None and law.response is not None:
+        # Of such a law the shares are summed in a moment, and need no measurement.
+        epsilon = record["epsilon"]
+        word, nearly = (leak(mechanism, epsilon, gain=gain) for gain in ("word", "near"))
+        around = (word.after, word.low, word.high), (epsilon,)
+        near = (nearly.after, nearly.low, nearly.high), (epsilon,)
+    elif curve is not None:
         # A measurement at the smallest ε with the same law holds for this ε.
         epsilon = mechanism.same_law_from(record["epsilon"])
         around, near = (curve.measured_around(name, epsilon) for name in (GUESSED, NEARLY))

@@ -9,6 +9,7 @@ from dpcore.cli.main import main
 from dpcore.outwards import at_most
 
 OPTIMAL = (Path(__file__).parents[2] / "docs/optimal.md").read_text(encoding="utf-8")
+COMMANDS = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 TEXTS = ("--text", "my doctor said so", "--other", "my lawyer said nothing")
 
 
@@ -63,6 +64,16 @@ def test_any_two_texts_need_not_be_given(capsys: pytest.CaptureFixture[str]) -> 
     assert main(arguments) == 0
     said = capsys.readouterr().out
     assert said == f"Of any two texts that differ in 25 words: {worst['statement']}\n"
+
+
+def test_a_bag_says_what_shuffling_adds(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compose", "--mechanism", "k-ary", "--epsilon", "7.92", "--differing", "12"]
+    assert main([*arguments, "--bag", "10000000", "--json"]) == 0
+    bag = json.loads(capsys.readouterr().out)["bag"]
+    assert (bag["bag"], bag["words"]) == (10_000_000, 12)
+    assert at_most(bag["epsilon"]) in COMMANDS
+    assert bag["epsilon"] < 0.01 * bag["alone"]
+    assert main([*arguments, "--bag", "11"]) == 2  # fewer than those that are in it
 
 
 def test_more_words_may_differ_than_in_the_two_texts(capsys: pytest.CaptureFixture[str]) -> None:

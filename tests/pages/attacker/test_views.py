@@ -7,8 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore.attack.budget import repeated_leak
+from dpcore.audit.composition import shuffled
 from dpcore.errors import MissingPackageError
 from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from dpcore.plots.attack.success import released_caption
 from dpcore.plots.style import number
 from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
@@ -141,6 +143,17 @@ def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -
     assert released_caption(expected.to_pandas()).finding in shown
     assert f"{expected.reached(0.5).told(16)}." in shown
     assert f"{expected.recognition().told}." in shown
+
+
+def test_a_shuffled_bag_is_followed_when_asked(opened: Callable[..., AppTest]) -> None:
+    test = opened(view=BUDGET, attacked="k-ary", eps_local="2.0")
+    assert "shuffled bag of 10,000,000" not in shown_text(test)
+    test.toggle(key="bag").set_value(True).run()
+    rows = table(test, "bag", "epsilon", "alone")
+    words = shuffled(create("k-ary", small()), 2.0, 10_000_000, 15)
+    assert words.statement in shown_text(test)
+    assert rows["epsilon"].iloc[-1] == at_most(words.epsilon)
+    assert set(rows["alone"]) == {at_most(words.alone)}
 
 
 def test_a_mechanism_without_a_law_has_no_many_releases(opened: Callable[..., AppTest]) -> None:
