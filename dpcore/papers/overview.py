@@ -48,6 +48,7 @@ PAPERS: dict[str, Paper] = {
     "weggenmann2018": Paper("Weggenmann, Kerschbaum 2018, SynTF", ("weggenmann2018syntf",)),
     "utpala2023": Paper("Utpala et al. 2023, DP-Prompt", ("utpala2023dpprompt",)),
     "meisenbacher2024mlm": Paper("Meisenbacher et al. 2024, DP-MLM", ("meisenbacher2024dpmlm",)),
+    "krco2026": Paper("Krčo et al. 2026, RAT-Bench", ("krco2026ratbench",)),
     "texts": Paper("Steps of methods for whole texts"),
     "ours": Paper("Ours"),
 }

@@ -11,7 +11,9 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.audit.exact import audit_mechanism, hockey_stick
 from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Number, Outcome, Verdict
+from dpcore.learn.corpus import teaching_corpus
 from dpcore.lexicon.lexicon import Lexicon
+from dpcore.lexicon.metric import distances
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.candidates.custext import CusText
 from dpcore.mechanisms.candidates.diffractor import Diffractor
@@ -19,16 +21,19 @@ from dpcore.mechanisms.candidates.rantext import RanText
 from dpcore.mechanisms.candidates.syntf import SynTF
 from dpcore.mechanisms.candidates.wbb import WordsBlendingBoxes
 from dpcore.mechanisms.exponential.santext import SanText, SanTextPlus, cosine_stretch
+from dpcore.mechanisms.exponential.tem import TruncatedExponential
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import generator
-from dpcore.papers.carvalho2021.claims import loss_numbers
+from dpcore.papers.carvalho2021.claims import LITTLE_CUT, loss_numbers, truncating_epsilon
 from dpcore.papers.claim import judged
+from dpcore.rewrite.tokens import Kind, tokenize
 from dpcore.written import Filled
 
 # Shared by these claims: a sample of words, and numbers of a mechanism on it.
 
 
 _SAMPLE = 10  # times `settings.words`: private words that are compared
+_SAME_LAW = 1e-4  # of two logarithms: float32 distances, and ε up to some hundreds
 
 
 def sampled_words(
@@ -452,3 +457,68 @@ def santext_plus(lexicon: Lexicon, settings: AuditSettings, progress: Progress =
         fewer=fewer,
         first=lexicon.words[mechanism.first_sensitive],
     )
+
+
+# TEM and Madlib in a benchmark of anonymisers: the laws are right, and unknown words are dropped.
+
+
+def dropped_words(
+    lexicon: Lexicon, settings: AuditSettings, progress: Progress = silent
+) -> Verdict:
+    """Check TEM as RAT-Bench draws it, and the number of words that is left of a text."""
+    mechanism = TruncatedExponential(lexicon=lexicon)
+    epsilon = truncating_epsilon(mechanism, settings)
+    words, fewer = sampled_words(lexicon, settings)
+    audit = audit_mechanism(mechanism, epsilon, words=words, progress=progress)
+    # The benchmark draws a word within γ or “another one”: a law in two steps.
+    apart = max(
+        float(np.abs(_two_steps(mechanism, word, epsilon) - mechanism.log_law(word, epsilon)).max())
+        for word in words.tolist()
+    )
+    known, lengths = [], []
+    for text in teaching_corpus().texts:
+        read = [
+            token.text.lower() for token in tokenize(text) if token.kind is not Kind.PUNCTUATION
+        ]
+        known.append(sum(word in lexicon for word in read))
+        lengths.append(len(read))
+    same, told = 0, 0
+    for length in set(lengths):
+        left = np.array([k for k, n in zip(known, lengths, strict=True) if n == length])
+        same += left.size * (left.size - 1) // 2
+        told += int((left[:, None] != left).sum()) // 2
+    return judged(
+        "dropped-words",
+        lexicon,
+        settings,
+        # A law that is not the one of the theorem, or that loses more, would need no condition.
+        Outcome.CONDITIONAL if audit.losses.holds and apart < _SAME_LAW else Outcome.REFUTED,
+        mechanism=mechanism,
+        parameters=parameters_of(mechanism, settings, epsilon, words),
+        numbers=loss_numbers(audit, lexicon)
+        | {
+            "largest difference of two logarithms of a probability": apart,
+            "true delta of two texts of which one has an unknown word more": 1.0,
+            "words left out": 1.0 - sum(known) / sum(lengths),
+            "pairs of texts of one length": same,
+            "of these, told apart by the number of words that are left": told / same,
+        },
+        met=(True, False),
+        epsilon=epsilon,
+        count=len(lengths),
+        method=audit.method,
+        fewer=fewer,
+        moved=settings.moved_to(epsilon, LITTLE_CUT),
+    )
+
+
+def _two_steps(mechanism: TruncatedExponential, word: int, epsilon: float) -> FloatArray:
+    """Return ln P(y | word): one of the words within γ or ⊥, which is any of the others alike."""
+    lexicon, gamma = mechanism.lexicon, mechanism.gamma(epsilon)
+    row = distances(lexicon.vectors, lexicon.vectors[[word]])[0]
+    beyond = row >= gamma
+    others = int(beyond.sum())
+    logs = -0.5 * epsilon * np.where(beyond, gamma, row)
+    # ⊥ has the weight of all the words that it stands for.
+    total = np.exp(logs[~beyond]).sum() + others * math.exp(-0.5 * epsilon * gamma)
+    return np.asarray(logs - math.log(total))

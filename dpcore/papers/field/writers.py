@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcore.arrays import FloatArray
 from dpcore.attack.language.language import language
+from dpcore.audit.composition import composition
 from dpcore.audit.exact import hockey_stick
 from dpcore.audit.report import AuditSettings
 from dpcore.audit.verdict import Outcome, Verdict
@@ -25,11 +26,13 @@ from dpcore.mechanisms.candidates.clusters import clusters
 from dpcore.mechanisms.candidates.diffractor import Diffractor
 from dpcore.mechanisms.clipped.clipped import classical_sigma, gaussian_log_delta
 from dpcore.mechanisms.distances import near_distances
+from dpcore.mechanisms.response import KAryResponse
 from dpcore.noise.streams import generator
 from dpcore.papers.claim import judged
 from dpcore.rewrite.languages import ENGLISH
 from dpcore.rewrite.tokens import Kind, tokenize
 from dpcore.rewrite.write.scores import ClippedDraw, ResponseDraw, calibrated_strength
+from dpcore.rewrite.write.writers import DpPrompt
 
 _SMOLLM, _T5, _ROBERTA = 49_152, 32_128, 50_265  # tokens of the vocabularies
 _USEFUL = 50.0  # ε of a token at which sentences begin to read well
@@ -37,6 +40,7 @@ _TOKENS = 30  # of a text
 _WIDER = (2.0, 10.0)  # how many times the assumed width logits may span
 _LIKELIEST = 50  # candidates kept of all
 _SHORT, _LONG = 20, 40  # tokens of the two questions
+_HOSTED, _HOSTED_TOKENS = 0.7, 400  # temperature of a hosted model, and its most tokens
 
 
 def _crafted_loss(strength: float, vocabulary: int, span: float = 1.0) -> float:
@@ -215,6 +219,56 @@ def dp_prompt_length(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     )
 
 
+def hosted_temperature(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """Check a model at a temperature whose logits nothing bounds."""
+    # Two tokens, each the likelier one after one text: the loss is the gap over the temperature.
+    gap = 2.0 * settings.epsilon * _HOSTED
+    beyond = _crafted_loss(gap / _HOSTED, 2)
+    here = DpPrompt().draw(settings.epsilon).settings
+    span = here["high"] - here["low"]
+    nominal = 2.0 * span / _HOSTED
+    words = load(None)
+    model = language(words)
+    rng = generator(settings.seed, "audit", "words")
+    contexts = np.sort(rng.choice(len(words) // 10, 10 * settings.words, replace=False))
+    logs = np.log(np.stack([model.after(context) for context in contexts.tolist()])) / _HOSTED
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    losses = logs.max(axis=0) - logs.min(axis=0)
+    token = int(losses.argmax())
+    likely, unlikely = int(logs[:, token].argmax()), int(logs[:, token].argmin())
+    return judged(
+        "hosted-temperature",
+        lexicon,
+        settings,
+        # For any ε, so that no ε follows from the temperature.
+        Outcome.REFUTED if beyond > settings.epsilon else Outcome.NOT_REFUTED,
+        parameters={
+            "epsilon": settings.epsilon, "temperature": _HOSTED, "words": int(contexts.size),
+            "seed": settings.seed,
+        },
+        numbers={
+            "claimed epsilon of a token": settings.epsilon,
+            "gap between two logits that exceeds it": gap,
+            "true epsilon of these two tokens": beyond,
+            "range of logits": span,
+            "true epsilon of a token within that range": _crafted_loss(span / _HOSTED, _SMOLLM),
+            "epsilon by the theorem if clipped to it": nominal,
+            "that of a text": _HOSTED_TOKENS * nominal,
+            "true loss after two words": float(losses[token]),
+        },
+        met=(False,),
+        temperature=_HOSTED,
+        vocabulary=_SMOLLM,
+        span=span,
+        nominal=nominal,
+        tokens=_HOSTED_TOKENS,
+        count=int(contexts.size),
+        token=words.words[token],
+        first=words.words[int(contexts[likely])],
+        second=words.words[int(contexts[unlikely])],
+    )  # fmt: skip
+
+
 def dp_mlm_stop_words(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
     """Check unprotected stop words, punctuation marks and capitals; all other words keep ε."""
     tokens = [token for text in teaching_corpus().texts for token in tokenize(text)]
@@ -253,6 +307,7 @@ _CLIP = -15.0  # logits are clipped to [−15, 0]
 _NOUN, _OTHER = 14.0, 0.1  # scores of a noun, and of a word without a score
 _TEXT = 8  # words
 _SET = 20  # words of a cluster
+_ANSWERS = Lexicon("crafted", ("no", "yes"), np.array([[0.0], [1.0]], dtype=np.float32))
 
 
 def dp_st_cluster(
@@ -431,3 +486,38 @@ def _split(scores: list[float], total: float) -> FloatArray:
     """Return ε of each word: the larger a word's score, the smaller its ε."""
     inverse = 1.0 / np.array(scores)
     return np.asarray(total * inverse / inverse.sum())
+
+
+def tokens_in_parallel(lexicon: Lexicon, settings: AuditSettings) -> Verdict:
+    """Check the largest ε of the tokens as the ε of a text, on two tokens drawn exactly."""
+    mechanism = KAryResponse(lexicon=_ANSWERS)
+    laws = [mechanism.log_law(word, settings.epsilon) for word in range(len(_ANSWERS))]
+    # Both tokens differ; with noise of their own the logarithms of a pair of outputs add up.
+    first, second = (np.add.outer(law, law) for law in reversed(laws))
+    losses = first - second
+    output = np.unravel_index(int(losses.argmax()), losses.shape)
+    text = composition(mechanism, settings.epsilon, _TOKENS, settings.delta)
+    return judged(
+        "tokens-in-parallel",
+        lexicon,
+        settings,
+        Outcome.REFUTED if losses.max() > settings.epsilon * (1 + 1e-9) else Outcome.NOT_REFUTED,
+        parameters={"epsilon": settings.epsilon, "delta": settings.delta, "tokens": _TOKENS},
+        numbers={
+            "claimed epsilon of the text": settings.epsilon,
+            "true epsilon of two tokens": float(losses.max()),
+            "probability of that output after one text": math.exp(first[output]),
+            "probability of that output after the other": math.exp(second[output]),
+            "true delta of two tokens at the claimed epsilon": float(
+                hockey_stick(first.ravel(), second.ravel(), settings.epsilon)
+            ),
+            "epsilon of the text, as a sum": text.total,
+            "epsilon of the text for this delta": text.epsilon,
+        },
+        met=(False,),
+        pairs=1,
+        one=" ".join([_ANSWERS.words[1]] * 2),
+        other=" ".join([_ANSWERS.words[0]] * 2),
+        output=" ".join(_ANSWERS.words[place] for place in output),
+        tokens=_TOKENS,
+    )
