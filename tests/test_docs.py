@@ -1,13 +1,20 @@
 """Notebooks run from first cell to last, and the reference pages build without a warning."""
 
+import abc
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+from dpcore.audit.report import AuditSettings
+from dpcore.lexicon.catalogue import load
+from dpcore.papers.claims import CLAIMS, verdict
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -61,3 +68,69 @@ def test_the_reference_pages_build_without_a_warning(tmp_path: Path) -> None:
     front = (tmp_path / "dpcore.html").read_text(encoding="utf-8")
     for name in ("read", "draw", "release", "deniability", "mechanism", "privatize_column"):
         assert re.search(rf'id="{name}"', front)
+
+
+# Adapters for benchmarks that are not installed: the printed code, on a stand-in of each interface.
+
+
+class _RatBench(abc.ABC):
+    @abc.abstractmethod
+    def anonymize(self, text: str) -> str: ...
+
+
+class _TauEval:
+    def anonymize(self, text: str) -> str:
+        raise NotImplementedError
+
+
+def _adapter(monkeypatch: pytest.MonkeyPatch, base: type, place: str, name: str) -> Any:
+    """Run a block of docs/adapters.md with a module at `place` that has the base class."""
+    parts = place.split(".")
+    for end in range(1, len(parts) + 1):
+        monkeypatch.setitem(sys.modules, ".".join(parts[:end]), ModuleType(".".join(parts[:end])))
+    monkeypatch.setattr(sys.modules[place], "Anonymizer", base, raising=False)
+    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    (code,) = [
+        block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if name in block
+    ]
+    assert f"from {place} import Anonymizer" in code
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert issubclass(names[name], base)
+    return names[name]
+
+
+TEXT = "Dr. Zzyzzx saw the doctor in London, and Qwrtp did not. " * 60  # longer than a page allows
+
+
+def test_the_adapter_for_rat_bench_rewrites_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = _adapter(
+        monkeypatch, _RatBench, "pii_benchmark.anonymizers.anonymizer", "WordPrivacyAnonymizer"
+    )
+    first = kind().anonymize(TEXT)
+    # At this ε each of 480 words stays with one chance in four: all do with less than 10⁻²⁸⁰.
+    assert first != TEXT
+    assert "Zzyzzx" not in first
+    assert len(first.split()) >= len(TEXT.split())  # unknown words are exchanged, not left out
+    kept = kind("k-ary", 60.0).anonymize(TEXT).split()
+    # By e^−60·25,000 a word less than 10⁻²¹ of those that are known changes.
+    assert kept[2:7] == "saw the doctor in London,".split()
+
+
+def test_the_adapter_for_tau_eval_rewrites_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = _adapter(monkeypatch, _TauEval, "tau_eval.models", "WordPrivacyModel")
+    model = kind("k-ary", 60.0)
+    assert model.name == "k-ary, ε = 60"
+    assert model.anonymize_batch(["The doctor came.", ""]) == ["The doctor came.", ""]
+    assert model.anonymize("The doctor came.") == "The doctor came."
+    assert kind().name == "tem, ε = 2.388"
+    assert kind().anonymize(TEXT) != TEXT
+
+
+def test_the_adapters_page_names_claims_as_they_are_judged() -> None:
+    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| (\w+):", page, re.MULTILINE)
+    assert len(rows) == 2
+    for key, outcome in rows:
+        assert key in CLAIMS
+        assert verdict(key, load(None), AuditSettings(words=2)).outcome == outcome
