@@ -487,7 +487,7 @@ def test_grouped_numbers_of_clones_bound_what_each_gives(others: int) -> None:
 
 
 def told_by_hand(size: int, clones: Clones, target: float) -> float:
-    """What a bag of C + 1 = `size` tells, by sums over all T and a."""
+    """δ of a bag of C + 1 = `size` clones and own word, by sums over all T and a."""
     total, share = 0.0, clones.share
     for seen in range(1, size + 1):
         chance = binom.pmf(seen, size, clones.seen)
