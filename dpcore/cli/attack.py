@@ -30,7 +30,7 @@ from dpcore.attack.language.authors import (
 from dpcore.attack.language.context import BIGRAM, READERS, context_prior, places_of
 from dpcore.attack.language.language import word_frequencies
 from dpcore.attack.language.pufferfish import nearest_others, sentence_loss, worst_losses
-from dpcore.attack.language.recovered import FREQUENCY, TEN, recover
+from dpcore.attack.language.recovered import FREQUENCY, TEN, Recovery, recover
 from dpcore.attack.output.channel import open_channel
 from dpcore.attack.output.nearest import nearest_guess, nearest_success
 from dpcore.attack.output.posterior import posterior, posterior_bound, worst_odds
@@ -62,7 +62,7 @@ from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_most
 from dpcore.plots.style import probability_text
-from dpcore.rewrite.sentence import draw, prepare
+from dpcore.rewrite.sentence import Sentence, draw, prepare
 
 # The part of the command `attack` about the author of a released text.
 
@@ -522,6 +522,7 @@ def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -
                         for name in recovered.ranks
                     },
                     "unknown": recovered.unknown,
+                    "smoothed": _smoothed(sentence, outputs, recovered),
                     "words": recovered.rows(),
                 }
             )
@@ -539,12 +540,23 @@ def _on_text(options: Options, asked: Sequence[tuple[Mechanism, list[float]]]) -
     )
 
 
+def _smoothed(sentence: Sentence, outputs: IntArray, recovered: Recovery) -> dict[str, Any]:
+    """Return the release smoothed by the language model, and what that gives back and takes."""
+    text = sentence.write(recovered.smoothed_outputs(sentence, outputs)).text
+    return {"text": text, "restored": recovered.restored, "lost": recovered.lost}
+
+
 def _text_lines(row: dict[str, Any]) -> Iterator[str]:
     yield f"\n{row['mechanism']}, ε = {row['epsilon']:g}: {row['text']}"
     yield from table(_RECOVERED, row["words"])
     yield f"  of {row['counted']} changed content words:"
     for name, right in row["right"].items():
         yield f"  {name:<10} first guess {right['first']}, first {TEN} {right['ten']}"
+    smoothed = row["smoothed"]
+    yield (
+        f"  smoothed by the reader, which costs no ε: {smoothed['text']} ({smoothed['restored']} "
+        f"words given back, {smoothed['lost']} that had stayed exchanged)"
+    )
     if "neighbours" in row:
         yield "  nats by which outputs tell a word from its nearest one, if texts follow bigrams:"
         losses = [

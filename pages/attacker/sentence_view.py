@@ -210,10 +210,12 @@ class SentenceGuesses:
 
     Attributes:
         text: the rewritten sentence.
+        smoothed: the same, smoothed by the reader.
         recovered: words that each attacker recovers.
     """
 
     text: str
+    smoothed: str
     recovered: Recovery
 
 
@@ -287,7 +289,9 @@ def read_sentence(
             recovered = recover(
                 channel, bench.sentence, outputs, scene.epsilon, reader=reader, progress=progress
             )
-        return SentenceGuesses(bench.sentence.write(outputs).text, recovered)
+        smoothed = recovered.smoothed_outputs(bench.sentence, outputs)
+        write = bench.sentence.write
+        return SentenceGuesses(write(outputs).text, write(smoothed).text, recovered)
 
     key = (bench.sentence, scene.mechanism, scene.epsilon, seed, reader)
     # The slow reader works on request; whatever it has read stays readable without a click.
@@ -341,6 +345,15 @@ def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
             )
         )
     note(f"{say(_SEEN)} {say(_READ_BY[recovered.reader])}")
+    note(
+        say(
+            "Smoothed by the third, which costs no ε: {restored} words are given back, to readers "
+            "and attackers alike, and {lost} that had stayed are exchanged:",
+            restored=recovered.restored,
+            lost=recovered.lost,
+        )
+    )
+    show_line(read.smoothed)
     csv_button(say("Guesses as CSV"), "sentence_guesses", lambda: table, key="csv_sentence")
 
 

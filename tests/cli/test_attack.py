@@ -175,10 +175,20 @@ def test_a_text_is_released_and_read(capsys: pytest.CaptureFixture[str], reader:
     assert attack["words"] == recovered.rows()
     assert attack["counted"] == recovered.counted.sum()
     assert attack["right"]["context"]["ten"] == recovered.right("context", 10)
+    # By hand: each word is the reader's first guess, given back or lost as it was written.
+    rows, smoothed = attack["words"], attack["smoothed"]
+    assert [word.lower() for word in smoothed["text"].strip(".").split()] == [
+        row["context"] for row in rows
+    ]
+    right = [row["context"] == row["written"] for row in rows]
+    stayed = [row["released"] == row["written"] for row in rows]
+    assert smoothed["restored"] == sum(r and not s for r, s in zip(right, stayed, strict=True))
+    assert smoothed["lost"] == sum(s and not r for r, s in zip(right, stayed, strict=True))
     assert cli.main([*arguments[:-1], "--epsilon", "2.4", "--seed", "3"]) == 0
     printed = capsys.readouterr().out
     assert attack["text"] in printed
     assert f"of {attack['counted']} changed content words" in printed
+    assert f"which costs no ε: {smoothed['text']} (" in printed
 
 
 @pytest.mark.slow

@@ -70,6 +70,31 @@ class Recovery:
         ]
         return np.asarray(np.array(content, dtype=bool) & (self.written != self.released))
 
+    @property
+    def smoothed(self) -> IntArray:
+        """First guesses of the one who reads on: the release smoothed by the language, shape (L,).
+
+        Computed from the released words alone, it costs no ε. What it gives back to a reader it
+        gives to an attacker, for both read the same words.
+        """
+        return self.guesses[CONTEXT]
+
+    def smoothed_outputs(self, sentence: Sentence, outputs: Sequence[int] | IntArray) -> IntArray:
+        """Return the outputs of a text with the smoothed words, one for each open slot."""
+        smoothed = np.array(outputs, dtype=np.int64)
+        smoothed[sentence.words >= 0] = self.smoothed
+        return smoothed
+
+    @property
+    def restored(self) -> int:
+        """Number of changed words that smoothing gives back."""
+        return int(((self.smoothed == self.written) & (self.released != self.written)).sum())
+
+    @property
+    def lost(self) -> int:
+        """Number of words that had stayed and that smoothing exchanges for others."""
+        return int(((self.smoothed != self.written) & (self.released == self.written)).sum())
+
     def right(self, attacker: str, first: int = 1) -> int:
         """Return how many of the changed content words are among the `first` guesses."""
         return int((self.ranks[attacker] < first)[self.counted].sum())

@@ -32,6 +32,8 @@ SMALL = Lexicon(
 )
 TEXTS = ["The city was very old.", "In York!", "the xyzzyq was very old", "The city was very old."]
 
+COMMANDS = (Path(__file__).parents[3] / "docs/commands.md").read_text(encoding="utf-8")
+
 
 def test_sentences_of_known_words_qualify_once() -> None:
     sentences = qualifying(SMALL, TEXTS)
@@ -84,6 +86,14 @@ def test_what_is_recorded_is_complete_and_shows_what_it_says() -> None:
             assert share[epsilon, "likeliest", "changed"] == 0.0
             assert share[epsilon, "context", "changed"] > share[epsilon, "frequency", "changed"]
     assert share[2.5, "context", "all"] > share[2.5, "likeliest", "all"]
+    # Smoothing by bigrams takes more content words than it gives back: the table in the documents.
+    for kind, better in (("all", True), ("content", False)):
+        for _, epsilons in SETTINGS:
+            for epsilon in epsilons:
+                stays, smoothed = share[epsilon, "likeliest", kind], share[epsilon, "context", kind]
+                assert (smoothed > stays) is better
+                for each in (stays, smoothed):
+                    assert f"| {100 * each:.1f} " in COMMANDS
     for row in record["rows"]:
         assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
         assert row["right"] == round(row["share"] * row["tokens"])

@@ -31,6 +31,7 @@ def test_a_sentence_is_attacked_by_three(opened: Callable[..., AppTest]) -> None
     assert rows["reads the sentence"].str.startswith("✔").mean() > 0.9
     assert metrics(test)["words"] == "15"
     assert "Recorded by:" in shown
+    assert "Smoothed by the third, which costs no ε" in shown
     assert "reads the sentence:" in methods(test)
 
 
