@@ -130,7 +130,7 @@ class _Search:
         self.screened = metric in (Metric.EUCLIDEAN, Metric.ANGULAR)
         if not self.screened:
             return
-        self.rows = vectors if metric is Metric.EUCLIDEAN else _single_unit_rows(vectors)
+        self.rows = vectors if metric is Metric.EUCLIDEAN else single_unit_rows(vectors)
         self.half = np.empty(len(vectors))
         for start in range(0, len(vectors), _BLOCK):
             part = self.rows[start : start + _BLOCK].astype(np.float64)
@@ -189,7 +189,8 @@ class _Search:
         self.smallest = min(self.smallest, float(positive.min(initial=np.inf)))
 
 
-def _single_unit_rows(vectors: Float32Array) -> Float32Array:
+def single_unit_rows(vectors: Float32Array) -> Float32Array:
+    """Scale rows to length 1 and round them to float32, a block at a time."""
     result = np.empty_like(vectors)
     for start in range(0, len(vectors), _BLOCK):
         part = vectors[start : start + _BLOCK].astype(np.float64)

@@ -30,6 +30,7 @@ from dpcore.mechanisms.additive.euclidean import (
     Vickrey,
 )
 from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
+from dpcore.mechanisms.additive.spherical import Purkayastha, VonMisesFisher
 from dpcore.mechanisms.candidates.custext import CusText
 from dpcore.mechanisms.candidates.diffractor import Diffractor
 from dpcore.mechanisms.candidates.rantext import RanText
@@ -149,6 +150,8 @@ _OURS: dict[str, type[Mechanism]] = {
         Vickrey,
         RandomProjection,
         Hyperbolic,
+        VonMisesFisher,
+        Purkayastha,
         TruncatedExponential,
         TemCalibrated,
         Optimal,

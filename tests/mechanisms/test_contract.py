@@ -26,6 +26,9 @@ ON_PURPOSE: dict[str, dict[str, Any]] = {
     # The second nearest word comes out with a probability of t.
     "vickrey.v1": {"quiet_settings": {"t": 0.5}, "on_a_line": False},
     "hyperbolic.v1": {"line_laws": both_ways},
+    # A line has two directions alone: these refuse it.
+    "vmf.v1": {"on_a_line": False},
+    "purkayastha.v1": {"on_a_line": False},
     "neighbour-response.v1": {"quiet_settings": {"k": 1}},
     "truncated-gumbel.v1": {"quiet_epsilon": 1e200, "proves": False},
     # However small ε is, these tell two words apart: noise that stops growing, words that are not

@@ -11,7 +11,7 @@ import threading
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from dpcore.mechanisms.additive.points import (
 )
 from dpcore.mechanisms.additive.rays import Bundle, Lines, Steps, lower_envelope
 from dpcore.mechanisms.bulk import BATCH, by_paths
+from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.law import Effort, Law
 from dpcore.mechanisms.mechanism import Mechanism, VectorNoise
 from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
@@ -362,36 +363,15 @@ class RadialMechanism(NoisyMechanism):
             unit, candidates = bundle.unit, bundle.from_word(known, keep=self.keep)
         steps = self.steps(rng, candidates, unit)
         scales = np.array([self.scale(float(value)) for value in values])
-        outputs, probabilities, error = self._integrate(steps, scales)
+
+        def below(scale: float) -> FloatArray:
+            return radius_cdf(self.family, steps.thresholds / scale, self.dimension)
+
+        outputs, probabilities, error = rays.integrate(steps, below, scales, len(self.targets))
         count = len(unit)
         method = f"Rao–Blackwell over {count} directions"
         word = int(words[0])
         return Law(self.lexicon, word, values, outputs, probabilities, False, error, method, count)
-
-    def _integrate(self, steps: Steps, scales: FloatArray) -> tuple[IntArray, FloatArray, float]:
-        """Return the mass of the radius between the thresholds, summed by output."""
-        rays_count = steps.targets.shape[0]
-        key = np.arange(rays_count)[:, None] * np.int64(self.targets.shape[0]) + steps.targets
-        pairs, slot = np.unique(key, return_inverse=True)
-        slot = slot.reshape(-1)
-        outputs, column = np.unique(pairs % self.targets.shape[0], return_inverse=True)
-        probabilities = np.empty((scales.size, outputs.size))
-        error = 0.0
-        for e, scale in enumerate(scales):
-            # On a ray target k wins while t_k ≤ s·r < t_{k+1}: differences of F at the thresholds.
-            below = radius_cdf(self.family, steps.thresholds / scale, self.dimension)
-            edges = np.concatenate(
-                (np.zeros((rays_count, 1)), below, np.ones((rays_count, 1))), axis=1
-            )
-            mass = np.bincount(slot, np.diff(edges, axis=1).reshape(-1), minlength=pairs.size)
-            mean = np.bincount(column, mass, minlength=outputs.size) / rays_count
-            square = np.bincount(column, mass**2, minlength=outputs.size) / rays_count
-            probabilities[e] = mean
-            # Variance of a mean over rays. A word that no ray reaches has p = 0 and error 0, which
-            # is why `Law.entry_error` is never below 1/N.
-            variance = np.maximum(square - mean**2, 0.0) / (rays_count - 1)
-            error = max(error, float(np.sqrt(variance.max())))
-        return outputs, probabilities, error
 
     # -- hooks
 
@@ -489,3 +469,105 @@ class SharedDirections:
             bundle = self.bundle(radial)
             return radial.law(word, epsilons, rng=rng, ranking=ranking, bundle=bundle)
         return mechanism.law(word, epsilons, rng=rng, ranking=ranking, effort=self.effort)
+
+
+# Noise of a random length along a random geodesic, in a space that is not flat.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GeodesicMechanism(Mechanism):
+    """Nearest word to a point at a random length along a uniform direction from a word's point.
+
+    The output is a step function of the length along each direction, and the length falls as ε
+    rises, at any quantile.
+    """
+
+    # -- required of a member
+
+    @abstractmethod
+    def steps(self, word: int, unit: FloatArray) -> Steps:
+        """Return the nearest word as a step function of the length along each direction."""
+
+    @abstractmethod
+    def below(self, lengths: FloatArray, epsilon: float) -> FloatArray:
+        """Return P(length ≤ ·), elementwise; ∞ gives 1."""
+
+    @abstractmethod
+    def inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
+        """Return 1/ε for the ε at which P(length ≤ ·) is this share, shape (k, P).
+
+        ∞ where no ε does that, and for padding.
+
+        Args:
+            lengths: ascending, padded with +inf, shape (k, P).
+            share: shape (k,).
+        """
+
+    # -- derived
+
+    def directions(self, rng: np.random.Generator, count: int) -> FloatArray:
+        """Draw uniform directions, shape (count, d)."""
+        return directions(rng, Radial.L2LAPLACE, count, self.lexicon.dimension)
+
+    def paths(
+        self,
+        rng: np.random.Generator,
+        words: IntArray,
+        *,
+        rankings: Sequence[Ranking] | None = None,
+        epsilons: FloatArray | None = None,
+    ) -> EpsilonPaths:
+        """Draw one exact step function of ε per entry: a direction, and a quantile of the length.
+
+        At a quantile the length falls as ε rises, so it passes each threshold at one ε.
+        """
+        entries = self.check_words(words)
+        if not entries.size:
+            return replace(EpsilonPaths.none(), low=self.admissible.low)
+        unit, share = self.directions(rng, entries.size), rng.random(entries.size)
+        places, parts = [], []
+        for word, members in zip(*by_word(entries), strict=True):
+            steps = self.steps(word, unit[members])
+            inverse = self.inverse_epsilon(steps.thresholds, share[members])
+            parts.append(in_epsilon(entries[members], inverse, steps.targets, lambda s: 1.0 / s))
+            places.append(members)
+        joined, back = EpsilonPaths.join(parts), np.argsort(np.concatenate(places))
+        return replace(
+            joined,
+            words=entries,
+            breaks=joined.breaks[back],
+            outputs=joined.outputs[back],
+            low=self.admissible.low,
+        )
+
+    def law(
+        self,
+        word: int | str,
+        epsilon: float | FloatArray | Sequence[float],
+        *,
+        rng: np.random.Generator | None = None,
+        ranking: Ranking | None = None,
+        effort: Effort | None = None,
+        unit: FloatArray | None = None,
+    ) -> Law:
+        """Estimate the law (Rao–Blackwell): directions are drawn, the length is integrated out.
+
+        Args:
+            word: the word, or its index.
+            epsilon: one value or several.
+            rng: source of the directions; None takes `estimating`.
+            ranking: not used.
+            effort: number of directions.
+            unit: directions to use instead of drawing, shape (N, d).
+        """
+        values, index = self.check_epsilons(epsilon), int(self.check_words([word])[0])
+        if unit is None:
+            unit = self.directions(rng or self.estimating(), (effort or Effort()).directions)
+        steps, count = self.steps(index, unit), len(unit)
+
+        def below(value: float) -> FloatArray:
+            return self.below(steps.thresholds, value)
+
+        outputs, probabilities, error = rays.integrate(steps, below, values, len(self.lexicon))
+        method = f"Rao–Blackwell over {count} directions"
+        return Law(self.lexicon, index, values, outputs, probabilities, False, error, method, count)

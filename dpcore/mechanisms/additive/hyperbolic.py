@@ -36,8 +36,7 @@ together, where space is nearly flat and the hierarchy is lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -48,14 +47,12 @@ from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Status
 from dpcore.lexicon.catalogue import HYPERBOLIC_NAME, name_of
 from dpcore.lexicon.hyperbolic import check_longest, distances, polar, seen_from
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
+from dpcore.lexicon.neighbours import NeighbourIndex
+from dpcore.mechanisms.additive.additive import GeodesicMechanism
 from dpcore.mechanisms.additive.rays import Lines, Steps, lower_envelope, pad
 from dpcore.mechanisms.distances import by_word
-from dpcore.mechanisms.law import Effort, Law
-from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.mechanisms.path import EpsilonPaths, in_epsilon
+from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.settings import EpsilonRange, parameter
-from dpcore.noise.samplers import Radial, directions
 from dpcore.written import Filled
 
 HYPERBOLIC_DISTANCE = "hyperbolic"
@@ -67,7 +64,7 @@ _LOG_LOWEST, _LOG_HIGHEST = -60.0, 60.0  # ln a, a = (ε − d + 1)/2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Hyperbolic(Mechanism):
+class Hyperbolic(GeodesicMechanism):
     """Nearest word to exp_w(r·u), with the density e^(−ε·d_H) of hyperbolic space."""
 
     key = "hyperbolic.v1"
@@ -197,15 +194,12 @@ class Hyperbolic(Mechanism):
         """Return P(e^(2r) − 1 ≤ x), elementwise; x may be ∞."""
         return _below(lengths, self._shape(epsilon), self.lexicon.dimension)
 
-    def _directions(self, rng: np.random.Generator, count: int) -> FloatArray:
-        return directions(rng, Radial.L2LAPLACE, count, self.lexicon.dimension)
-
     def reference_noise(self, rng: np.random.Generator, epsilon: float, count: int) -> FloatArray:
         """Draw directions of the noise, with lengths that are Gamma(d) if P(r > ·) is as stated."""
         from scipy.special import betainc, gammainccinv
 
         value, d = self.check_epsilon(epsilon), self.lexicon.dimension
-        unit, inverse = self._directions(rng, count), self._lengths(rng, count, value)
+        unit, inverse = self.directions(rng, count), self._lengths(rng, count, value)
         farther = betainc(self._shape(value), d, inverse / (1.0 + inverse))  # P(T ≤ ·) = P(r > ·)
         return np.asarray(unit * gammainccinv(d, farther)[:, None])
 
@@ -227,7 +221,7 @@ class Hyperbolic(Mechanism):
         entries, value = self.check_words(words), self.check_epsilon(epsilon)
         if not entries.size:
             return entries
-        unit = self._directions(rng, entries.size)
+        unit = self.directions(rng, entries.size)
         inverse = self._lengths(rng, entries.size, value)
         outputs = np.empty(entries.size, dtype=np.int64)
         for word, members in zip(*by_word(entries), strict=True):
@@ -261,7 +255,7 @@ class Hyperbolic(Mechanism):
         slope = 1.0 / (1.0 + rise + sinh)[place] + sinh[place] * cut
         return _Candidates(row, order[place], rise[place], slope)
 
-    def _steps(self, word: int, unit: FloatArray) -> Steps:
+    def steps(self, word: int, unit: FloatArray) -> Steps:
         """Return the nearest word as a step function of x along each direction."""
         near = _on_the_hull(self._candidates(word, unit))
         count = np.bincount(near.ray, minlength=len(unit))
@@ -269,33 +263,7 @@ class Hyperbolic(Mechanism):
         slopes = np.where(np.arange(slopes.shape[1]) < count[:, None], slopes, -np.inf)
         return lower_envelope(Lines(ids, lines, slopes))  # type: ignore[arg-type]
 
-    def paths(
-        self,
-        rng: np.random.Generator,
-        words: IntArray,
-        *,
-        rankings: Sequence[Ranking] | None = None,
-        epsilons: FloatArray | None = None,
-    ) -> EpsilonPaths:
-        """Draw one exact step function of ε per entry: a direction, and a quantile of r."""
-        entries = self.check_words(words)
-        if not entries.size:
-            return replace(EpsilonPaths.none(), low=self.admissible.low)
-        unit, share = self._directions(rng, entries.size), rng.random(entries.size)
-        parts = []
-        for word, members in zip(*by_word(entries), strict=True):
-            steps = self._steps(word, unit[members])
-            # The radius falls as ε rises, so it passes each threshold at one ε.
-            inverse = self._inverse_epsilon(steps.thresholds, share[members])
-            paths = in_epsilon(entries[members], inverse, steps.targets, lambda s: 1.0 / s)
-            parts.append((members, replace(paths, low=self.admissible.low)))
-        joined = EpsilonPaths.join([paths for _, paths in parts])
-        back = np.argsort(np.concatenate([members for members, _ in parts]))
-        return replace(
-            joined, words=entries, breaks=joined.breaks[back], outputs=joined.outputs[back]
-        )
-
-    def _inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
+    def inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
         """Return 1/ε for the ε at which P(e^(2r) − 1 ≤ x) is this share.
 
         Shape (k, P); ∞ for padding. Halves an interval of ln a; the probability rises with a.
@@ -308,44 +276,6 @@ class Hyperbolic(Mechanism):
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         epsilons = 2.0 * np.exp(high) + self.lexicon.dimension - 1.0
         return np.asarray(np.where(np.isfinite(lengths), 1.0 / epsilons, np.inf))
-
-    def law(
-        self,
-        word: int | str,
-        epsilon: float | FloatArray | Sequence[float],
-        *,
-        rng: np.random.Generator | None = None,
-        ranking: Ranking | None = None,
-        effort: Effort | None = None,
-        unit: FloatArray | None = None,
-    ) -> Law:
-        """Estimate the law (Rao–Blackwell): directions are drawn, the radius is integrated out.
-
-        Args:
-            word: the word, or its index.
-            epsilon: one value or several.
-            rng: source of the directions; None takes `estimating`.
-            ranking: not used.
-            effort: number of directions.
-            unit: directions to use instead of drawing, shape (N, d).
-        """
-        values, index = self.check_epsilons(epsilon), int(self.check_words([word])[0])
-        if unit is None:
-            unit = self._directions(rng or self.estimating(), (effort or Effort()).directions)
-        steps, count = self._steps(index, unit), len(unit)
-        outputs, column = np.unique(steps.targets, return_inverse=True)
-        column = column.reshape(steps.targets.shape)
-        ray = np.broadcast_to(np.arange(count)[:, None], column.shape)
-        probabilities, error = np.empty((values.size, outputs.size)), 0.0
-        for e, value in enumerate(values.tolist()):
-            below = self.below(steps.thresholds, value)
-            edges = np.concatenate((np.zeros((count, 1)), below, np.ones((count, 1))), axis=1)
-            mass = np.zeros((count, outputs.size))
-            np.add.at(mass, (ray, column), np.diff(edges, axis=1))
-            probabilities[e] = mass.mean(axis=0)
-            error = max(error, float(mass.std(axis=0, ddof=1).max()) / math.sqrt(count))
-        method = f"Rao–Blackwell over {count} directions"
-        return Law(self.lexicon, index, values, outputs, probabilities, False, error, method, count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ Three variants, each with the matrix product that suits it:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -269,6 +269,42 @@ def lower_envelope(candidates: Lines) -> Steps:
         outputs.append(candidates.targets[everyone, current])
     limits = np.stack(thresholds, axis=1) if thresholds else np.empty((rays, 0))
     return Steps(limits, np.stack(outputs, axis=1))
+
+
+def integrate(
+    steps: Steps, below: Callable[[float], FloatArray], values: FloatArray, words: int
+) -> tuple[IntArray, FloatArray, float]:
+    """Return a law: the mass of the length between the thresholds, summed by output.
+
+    Args:
+        steps: the output along each ray.
+        below: maps a value to the distribution function of the length at the thresholds.
+        values: one for each row of the law, shape (E,).
+        words: number of targets.
+
+    Returns:
+        The outputs (m,), their probabilities (E, m), and the largest standard error.
+    """
+    count = steps.targets.shape[0]
+    key = np.arange(count)[:, None] * np.int64(words) + steps.targets
+    pairs, slot = np.unique(key, return_inverse=True)
+    slot = slot.reshape(-1)
+    outputs, column = np.unique(pairs % words, return_inverse=True)
+    probabilities = np.empty((values.size, outputs.size))
+    error = 0.0
+    for e, value in enumerate(values.tolist()):
+        # On a ray target k wins from one threshold to the next: differences of F.
+        edges = np.concatenate((np.zeros((count, 1)), below(value), np.ones((count, 1))), axis=1)
+        gains = np.maximum(np.diff(edges, axis=1), 0.0)  # computed by quadrature, F may fall by u
+        mass = np.bincount(slot, gains.reshape(-1), minlength=pairs.size)
+        mean = np.bincount(column, mass, minlength=outputs.size) / count
+        square = np.bincount(column, mass**2, minlength=outputs.size) / count
+        probabilities[e] = mean
+        # Variance of a mean over rays. A word that no ray reaches has p = 0 and error 0, which
+        # is why `Law.entry_error` is never below 1/N.
+        variance = np.maximum(square - mean**2, 0.0) / (count - 1)
+        error = max(error, float(np.sqrt(variance.max())))
+    return outputs, probabilities, error
 
 
 _FARTHEST = 256  # remembered targets a ray: with more, a word searches a smaller neighbourhood

@@ -102,7 +102,7 @@ def test_the_steps_are_the_nearest_word_on_a_geodesic(
     for word in (0, 7, 31):
         unit = draw.standard_normal((40, lexicon.dimension))
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-        steps = mechanism._steps(word, unit)
+        steps = mechanism.steps(word, unit)
         for i, row in enumerate(unit):
             for radius in (0.0, 0.02, 0.3, 1.0, 2.0, 4.0):
                 place = int((steps.thresholds[i] <= math.expm1(2 * radius)).sum())
