@@ -114,6 +114,8 @@ _STYLES = {
     "syntf": Style("#24752D", THREE_DOTS, "bowtie"),
     "budget": Style("#BD635A", SOLID, "triangle-nw"),
     "hyperbolic": Style("#7E75AB", DASH_THREE_DOTS, "diamond"),
+    "vmf": Style("#AB5692", THREE_DOTS, "triangle-up"),
+    "purkayastha": Style("#C46879", DASH_DOT, "triangle-down"),
 }
 _STYLES["neighbour-response"] = _STYLES["neighbour-response, k = 10"]  # its default
 _GREYS = ("#5F6A74", GREY, "#87929C")

@@ -57,14 +57,14 @@ from dpcore.written import Filled
 
 _FEWEST = 3  # dimensions: in the plane a direction has two orthogonal ones, and needs another law
 _STRONGEST = 1e100  # a larger ε leaves no noise that float64 can add: its law is that of this one
-_NODES = 160  # of a quadrature over θ
+_TERMS, _NODES = 128, 56  # of a series over θ, and of a quadrature for one θ and ε
 _NEGLIGIBLE = 45.0  # ln of the fall of the density at the ends of a quadrature: e^−45 = 3e-20
 _TAILS = 1.0  # and where the tangents of Purkayastha's envelope touch
-_LEFT, _RIGHT = 16, 32  # halvings of an end; the outer bound is taken
+_LEFT, _RIGHT = 16, 20  # halvings of an end; the outer bound is taken
 _STEPS = 100  # Newton steps at most, for the ε of a break; about 8 are needed
-_CLOSE = 1e-14  # relative change of an ε that is found
+_CLOSE = 1e-9  # relative size of the last step: the error is about its square
 _FAR = 4.0  # factor of a step where the distribution function is 0 or 1
-_CHUNK = 4_096  # quadratures at a time: 5 MB
+_CHUNK = 4_096  # quadratures at a time: 2 MB an array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,9 +132,15 @@ class DirectionalMechanism(GeodesicMechanism):
 
     def _log_density(self, angle: FloatArray, epsilon: FloatArray, mode: FloatArray) -> FloatArray:
         """Return the logarithm of the density over that at its mode."""
+        return self._logs(angle, epsilon, mode)[0]
+
+    def _logs(
+        self, angle: FloatArray, epsilon: FloatArray, mode: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return `_log_density`, and s(θ) less that of the mode."""
         height = np.maximum(np.sin(angle), np.finfo(np.float64).tiny)
-        fallen = epsilon * (self.fall(angle) - self.fall(mode))
-        return np.asarray(self._power * np.log(height / np.sin(mode)) - fallen)
+        fallen = self.fall(angle) - self.fall(mode)
+        return self._power * np.log(height / np.sin(mode)) - epsilon * fallen, fallen
 
     def ends(self, epsilon: FloatArray, fall: float) -> tuple[FloatArray, FloatArray]:
         """Return angles at or just beyond which ln of the density has fallen this far."""
@@ -156,10 +162,10 @@ class DirectionalMechanism(GeodesicMechanism):
         """Return P(θ ≤ ·), elementwise: the density as a Legendre series, integrated."""
         strength = np.array([min(epsilon, _STRONGEST)])
         low, high = self.ends(strength, _NEGLIGIBLE)
-        nodes, weights, table = _gauss_legendre()
+        nodes, weights, table = _gauss_legendre(_TERMS)
         angle = 0.5 * (low + high) + 0.5 * (high - low) * nodes
         density = np.exp(self._log_density(angle, strength, self.mode(strength)))
-        coefficients = (table @ (weights * density)) * (np.arange(_NODES) + 0.5)
+        coefficients = (table @ (weights * density)) * (np.arange(_TERMS) + 0.5)
         series = np.polynomial.legendre.legint(coefficients, lbnd=-1)
         whole = np.polynomial.legendre.legval(1.0, series)
         place = (2.0 * np.minimum(lengths, math.pi) - low - high) / (high - low)
@@ -170,15 +176,15 @@ class DirectionalMechanism(GeodesicMechanism):
     def _below_each(self, angle: FloatArray, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(θ ≤ ·), each at an ε of its own, and its derivative by ε; shapes (m,)."""
         low, high = self.ends(epsilon, _NEGLIGIBLE)
-        nodes, weights, _ = _gauss_legendre()
+        nodes, weights, _ = _gauss_legendre(_NODES)
         mode = self.mode(epsilon)
         sums = []
         for top in (high, np.clip(angle, low, high)):
             half = 0.5 * (top - low)
             at = (0.5 * (low + top))[:, None] + half[:, None] * nodes
-            density = np.exp(self._log_density(at, epsilon[:, None], mode[:, None]))
-            risen = self.fall(at) - self.fall(mode)[:, None]
-            sums += [half * (density @ weights), half * ((density * risen) @ weights)]
+            logs, fallen = self._logs(at, epsilon[:, None], mode[:, None])
+            density = np.exp(logs)
+            sums += [half * (density @ weights), half * ((density * fallen) @ weights)]
         whole, mean, part, moment = sums
         share = np.clip(part / whole, 0.0, 1.0)
         # The logarithm of the density has the derivative E s − s.
@@ -365,11 +371,11 @@ def _merged(limits: FloatArray, targets: IntArray) -> Steps:
     return Steps(thresholds, np.concatenate((targets[:, :1], after), axis=1))
 
 
-@lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[FloatArray, FloatArray, FloatArray]:
+@lru_cache(maxsize=2)
+def _gauss_legendre(count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return nodes and weights on [−1, 1], and the Legendre polynomials there, a row each."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    table = np.asarray(np.polynomial.legendre.legvander(nodes, _NODES - 1).T, dtype=np.float64)
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    table = np.asarray(np.polynomial.legendre.legvander(nodes, count - 1).T, dtype=np.float64)
     for array in (nodes, weights, table):
         array.setflags(write=False)
     return nodes, weights, table
