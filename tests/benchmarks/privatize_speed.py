@@ -40,6 +40,8 @@ EPSILONS = {
     "truncated-gumbel-repaired": 15.0,
     "trlaplace": 4.0,
     "hyperbolic": 400.0,
+    "vmf": 75.0,
+    "purkayastha": 75.0,
     "santext": 5.0,
     "santext-plus": 5.0,
     "custext": 10.0,

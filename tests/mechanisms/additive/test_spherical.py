@@ -68,7 +68,7 @@ def test_the_distribution_function_is_the_integral_of_the_density(
                 lambda x: density(kind, x, epsilon, dimension) / largest,
                 low,
                 high,
-                epsabs=1e-300,
+                epsabs=1e-17,
                 epsrel=1e-13,
             )[0]
         )

@@ -14,6 +14,7 @@ from dpcore.attack.leak import EQUAL
 from dpcore.attack.trade.ground import GUESSED, MEANT, NEARLY
 from dpcore.guarantee import Status
 from dpcore.learn.intervals import mean_interval
+from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.ours.benchmark.cells import WHOLE, Size, complete
 from dpcore.study.labelled_trial import STRONGER
 from dpcore.study.plan import PRIVATE, Arm, Plan, Settings, Study
@@ -166,9 +167,11 @@ class Benchmark:
 
     Attributes:
         figures: figures of the benchmark.
+        later: short names of mechanisms that were added after it was recorded.
     """
 
     figures: Figures
+    later: tuple[str, ...] = ()
 
     @cached_property
     def trials(self) -> dict[tuple[str, str], dict[float, FloatArray]]:
@@ -248,6 +251,10 @@ class Benchmark:
             )
             for r in self._rows("absent")
         ]
+        absent += [
+            Line(name, name, "", Status.CONDITIONAL, "", "was added after this record")
+            for name in self.later
+        ]
         return tuple(lines + absent)
 
     def least(self, bounds: str) -> dict[float, float]:
@@ -280,7 +287,7 @@ class Benchmark:
 
 
 def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
-    """Read a recorded benchmark.
+    """Read a recorded benchmark, and name the mechanisms that were added later.
 
     Args:
         name: name of the study.
@@ -288,7 +295,10 @@ def read_benchmark(name: str = STUDIES[0].name) -> Benchmark:
     Raises:
         StudyError: it is not recorded, or damaged.
     """
-    return Benchmark(Figures(read_recorded(name)))
+    figures = Figures(read_recorded(name))
+    recorded = set(figures.recorded.table["mechanism"])
+    ours = [kind.short for key, kind in MECHANISMS.items() if key not in MECHANISMS.packages]
+    return Benchmark(figures, tuple(short for short in ours if short not in recorded))
 
 
 def _measured(figures: Figures, *, clean: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
