@@ -184,7 +184,7 @@ class ExponentialForm:
 class NearestForm:
     """P(y | w) = Σ_k P(K = k)·exp(−s(ε)·D(w, y))/Z_k(w) over the K nearest words, y among them.
 
-    K is a truncated Poisson variable (`dpcore.noise.poisson`), D is Euclidean.
+    K is a truncated Poisson variable (`dpcore.noise.samplers`), D is Euclidean.
 
     Attributes:
         strength: s(ε).

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
+from dpcore.noise.samplers import candidate_weights, whole_vocabulary_weight
 
 WIDE = np.longdouble
 

@@ -17,7 +17,7 @@ from dpcore.mechanisms.gumbel.repaired import TruncatedGumbelRepaired
 from dpcore.mechanisms.registry import create
 from dpcore.noise import discrete
 from dpcore.noise.discrete import Weights
-from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
+from dpcore.noise.samplers import candidate_weights, whole_vocabulary_weight
 from dpcore.noise.streams import document_generator
 from tests.mechanisms import lexicons
 from tests.noise.scripted import drawn, log_width, parts, words_of

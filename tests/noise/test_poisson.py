@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpcore.errors import ParameterError
-from dpcore.noise.poisson import (
+from dpcore.noise.samplers import (
     candidate_weights,
     poisson_quantile,
     poisson_weights,

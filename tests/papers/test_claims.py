@@ -27,7 +27,7 @@ from dpcore.mechanisms.exponential.optimal import Optimal
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, scale
 from dpcore.mechanisms.gumbel.log_law import certify, log_law_from_distances, log_probability_bounds
 from dpcore.mechanisms.registry import MECHANISMS, create
-from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.samplers import poisson_weights
 from dpcore.papers.claim import facts
 from dpcore.papers.claims import (
     CLAIMS,

@@ -34,8 +34,11 @@ from dpcore.mechanisms.mechanism import (
     NearestForm,
     NoisyNearestForm,
 )
-from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
-from dpcore.noise.samplers import log_survival_and_density
+from dpcore.noise.samplers import (
+    candidate_weights,
+    log_survival_and_density,
+    whole_vocabulary_weight,
+)
 
 _NEVER = -700.0  # ln of the smallest probability that counts
 _MOVED = -_NEVER * RELATIVE_ERROR  # of such a logarithm by the error of a distance

@@ -53,6 +53,7 @@ from dpcore.mechanisms.additive.points import Points, derived_points
 from dpcore.mechanisms.additive.rays import Steps, lower_envelope
 from dpcore.mechanisms.bulk import BATCH
 from dpcore.mechanisms.exponential.tem import euclidean_factor
+from dpcore.mechanisms.mechanism import LossBounds
 from dpcore.written import Filled
 
 _FEWEST = 3  # dimensions: in the plane a direction has two orthogonal ones, and needs another law
@@ -397,6 +398,11 @@ class VonMisesFisher(DirectionalMechanism):
         "the chord between the two directions, which is no longer than the angle. The nearest "
         "direction sees the noisy one alone."
     )
+
+    def loss_bounds(self, guarantee: Guarantee) -> LossBounds:
+        """Return the bounds of the chord, which is at most 2."""
+        promised = super().loss_bounds(guarantee).promised
+        return LossBounds(min(promised, 2.0 * guarantee.epsilon))
 
     @staticmethod
     def fall(angle: FloatArray) -> FloatArray:

@@ -26,8 +26,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk import WordCache, first_words, settle
 from dpcore.mechanisms.distances import by_word
 from dpcore.noise.discrete import Words, is_decided, scaled
-from dpcore.noise.poisson import truncated_poisson
-from dpcore.noise.samplers import truncated_from_uniform
+from dpcore.noise.samplers import truncated_from_uniform, truncated_poisson
 
 if TYPE_CHECKING:
     from dpcore.mechanisms.gumbel.published import TruncatedGumbel

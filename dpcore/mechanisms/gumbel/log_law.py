@@ -21,8 +21,12 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.mechanisms.gumbel.noise import divided, gauss
-from dpcore.noise.poisson import poisson_weights
-from dpcore.noise.samplers import check_truncated, log1mexp, log_survival_and_density
+from dpcore.noise.samplers import (
+    check_truncated,
+    log1mexp,
+    log_survival_and_density,
+    poisson_weights,
+)
 
 _SEEN_DEPTH = 45.0  # e^−45 is below 1e-19: a negligible integrand
 _LOG_DEPTH = 700.0  # e^−700 nearly underflows

@@ -38,8 +38,7 @@ from dpcore.mechanisms.gumbel.log_law import (
 from dpcore.mechanisms.mechanism import NoisyNearestForm
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
-from dpcore.noise.poisson import poisson_quantile, poisson_weights
-from dpcore.noise.samplers import truncated_gumbel
+from dpcore.noise.samplers import poisson_quantile, poisson_weights, truncated_gumbel
 from dpcore.written import Filled
 
 # Largest relative deviation of `log_law` from a plain quadrature that was observed, with distances

@@ -48,8 +48,12 @@ from dpcore.mechanisms.mechanism import LossSearch, NearestForm, WorstLoss
 from dpcore.mechanisms.path import EpsilonPaths
 from dpcore.mechanisms.settings import EpsilonRange
 from dpcore.noise.discrete import Rows, Weights
-from dpcore.noise.poisson import candidate_weights, poisson_quantile, whole_vocabulary_weight
-from dpcore.noise.samplers import standard_gumbel
+from dpcore.noise.samplers import (
+    candidate_weights,
+    poisson_quantile,
+    standard_gumbel,
+    whole_vocabulary_weight,
+)
 from dpcore.written import Filled
 
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB

@@ -43,7 +43,7 @@ from dpcore.lexicon.progress import Progress, silent
 from dpcore.mechanisms.certificate import EPSILONS, Certificate, search
 from dpcore.mechanisms.distances import RELATIVE_ERROR
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers
-from dpcore.noise.poisson import candidate_weights, whole_vocabulary_weight
+from dpcore.noise.samplers import candidate_weights, whole_vocabulary_weight
 
 _LEFT_OUT = 1e-18  # mass of the counts behind the heads, as in `candidate_weights`
 _DEEPEST = 750.0  # no logarithm of a normalised weight lies below −750

@@ -43,8 +43,7 @@ from dpcore.measure.words import Selection
 from dpcore.mechanisms.gumbel.algorithm import scale
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.mechanism import Mechanism
-from dpcore.noise.poisson import poisson_weights
-from dpcore.noise.samplers import Radial, radius_cdf
+from dpcore.noise.samplers import Radial, poisson_weights, radius_cdf
 from dpcore.plots.style import number, probability_text
 from dpcore.written import Filled
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpcore.arrays import FloatArray
 from dpcore.measure.counting import expected_distinct
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition
-from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.samplers import poisson_weights
 from dpcore.papers import read_toml
 from dpcore.papers.row import Row, comparison_row, rounded, signed
 from dpcore.papers.xu2021 import comparison as paper

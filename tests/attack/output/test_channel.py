@@ -20,8 +20,7 @@ from dpcore.lexicon.metric import Metric, distances
 from dpcore.limits import MAX_ATTACK_WORDS
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import create
-from dpcore.noise.poisson import poisson_weights
-from dpcore.noise.samplers import log_survival_and_density
+from dpcore.noise.samplers import log_survival_and_density, poisson_weights
 from tests.mechanisms import lexicons
 
 LEXICON = lexicons.cloud(400, 12)

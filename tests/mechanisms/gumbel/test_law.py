@@ -19,7 +19,7 @@ from dpcore.mechanisms.gumbel.law import (
 )
 from dpcore.mechanisms.gumbel.log_law import log_law_from_distances, points_for
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.samplers import poisson_weights
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 from tests.mechanisms.gumbel_twin import adaptive_law, fine_law

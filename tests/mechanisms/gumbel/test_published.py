@@ -14,8 +14,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.lexicon.neighbours import rank
 from dpcore.mechanisms.gumbel.algorithm import lowest_epsilon, published_condition, scale
 from dpcore.mechanisms.gumbel.published import TruncatedGumbel
-from dpcore.noise.poisson import poisson_quantile
-from dpcore.noise.samplers import truncated_from_uniform
+from dpcore.noise.samplers import poisson_quantile, truncated_from_uniform
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

@@ -27,8 +27,7 @@ from dpcore.mechanisms.gumbel.repaired import (
 )
 from dpcore.mechanisms.gumbel.repaired_certificate import normaliser_bounds, repaired_losses
 from dpcore.mechanisms.registry import create
-from dpcore.noise.poisson import poisson_weights, truncated_poisson
-from dpcore.noise.samplers import standard_gumbel
+from dpcore.noise.samplers import poisson_weights, standard_gumbel, truncated_poisson
 from tests.chance import assert_law
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons

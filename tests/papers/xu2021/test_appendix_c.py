@@ -15,7 +15,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.measure.words import select_words
 from dpcore.mechanisms.gumbel.law import law_from_distances
 from dpcore.mechanisms.registry import create
-from dpcore.noise.poisson import poisson_weights
+from dpcore.noise.samplers import poisson_weights
 from dpcore.papers.xu2021.appendix_c import (
     COLUMNS,
     appendix_rows,
