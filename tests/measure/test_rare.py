@@ -13,8 +13,7 @@ from dpcore.measure.deniability import measure
 from dpcore.measure.directions import output_tally
 from dpcore.measure.probability_intervals import LEVEL
 from dpcore.measure.words import select_words
-from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
-from dpcore.mechanisms.additive.hyperbolic import Hyperbolic
+from dpcore.mechanisms.additive.additive import GeodesicMechanism, RadialMechanism, SharedDirections
 from dpcore.mechanisms.law import Effort
 from dpcore.mechanisms.registry import MECHANISMS, create
 from dpcore.noise.samplers import radii
@@ -47,8 +46,8 @@ def test_a_word_that_hardly_ever_stays(epsilon: float, truth: float, error: floa
 
 def lengths(mechanism: Any) -> NDArray[np.float64]:
     """ε of ten magnitudes of the noise, from a thousandth of what matters to far beyond."""
-    if isinstance(mechanism, Hyperbolic):
-        # Below the least ε there is no density.
+    if isinstance(mechanism, GeodesicMechanism):
+        # Below the least ε of hyperbolic noise there is no density.
         return mechanism.admissible.low + np.geomspace(0.01, 1000.0, 10)
     if not isinstance(mechanism, RadialMechanism):
         grid = mechanism.grid()

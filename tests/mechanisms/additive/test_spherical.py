@@ -132,8 +132,8 @@ def usable() -> dict[str, Lexicon]:
     """Small vocabularies of three and more dimensions in which every word has a direction."""
     found = {"small": SMALL, "cloud": lexicons.cloud(300, 4), "dozen": lexicons.cloud(60, 12)}
     for name, lexicon in lexicons.crafted().items():
-        some = lexicon.vectors.any(axis=1)
-        words = tuple(word for word, kept in zip(lexicon.words, some, strict=True) if kept)
+        some = np.flatnonzero(lexicon.vectors.any(axis=1))
+        words = tuple(lexicon.words[i] for i in some)
         if lexicon.dimension >= 3:
             found[name] = Lexicon(name, words, lexicon.vectors[some])
     return found
@@ -151,7 +151,7 @@ def test_the_steps_are_the_nearest_direction_on_a_great_circle(name: str, rng: M
         assert (steps.thresholds[:, 1:] >= steps.thresholds[:, :-1]).all()
         across = unit - np.outer(unit @ rows[word], rows[word])
         across /= np.linalg.norm(across, axis=1, keepdims=True)
-        for angle in angles:
+        for angle in angles.tolist():
             place = (steps.thresholds <= angle).sum(axis=1)
             taken = np.take_along_axis(steps.targets, place[:, None], axis=1)[:, 0]
             scores = (math.cos(angle) * rows[word] + math.sin(angle) * across) @ rows.T
