@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import wrightomega
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import EpsilonError
@@ -67,6 +66,8 @@ def scale(epsilon: float, n: int, separation: float, diameter: float) -> float:
     Raises:
         EpsilonError: ε is not above the bound, or not finite.
     """
+    from scipy.special import wrightomega  # slow to import, and a list of mechanisms needs none
+
     low = lowest_epsilon(n, separation)
     if not low < epsilon < math.inf:
         msg = (
