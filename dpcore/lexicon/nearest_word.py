@@ -18,7 +18,7 @@ _FLOAT32_UNIT = 2.0**-24
 # done in float64 then.
 SAFE_LENGTHS = (1e-15, 1e15)
 # In lengths of the longest word: from here on ‖x‖² - 2 x·q is the more accurate comparison.
-_FAR = 4.0
+FAR = 4.0
 
 
 def product_error(dimension: int) -> float:
@@ -63,6 +63,9 @@ class NearestSearch:
 
     Args:
         vectors: the words, shape (n, d), float32, finite; not copied.
+
+    Attributes:
+        largest: the largest length of a word.
     """
 
     def __init__(self, vectors: Float32Array) -> None:
@@ -70,8 +73,8 @@ class NearestSearch:
             raise ParameterError(f"nearest needs vectors (n, d) with n >= 1, got {vectors.shape}")
         self._vectors = vectors
         lengths = np.concatenate([_squared_lengths(part) for part in _parts(vectors)])
-        self._largest = float(np.sqrt(lengths.max()))
-        self._fits = SAFE_LENGTHS[0] < self._largest < SAFE_LENGTHS[1]
+        self.largest = float(np.sqrt(lengths.max()))
+        self._fits = SAFE_LENGTHS[0] < self.largest < SAFE_LENGTHS[1]
         self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
 
     def __call__(self, queries: ArrayLike, metric: Metric = Metric.EUCLIDEAN) -> IntArray:
@@ -102,6 +105,52 @@ class NearestSearch:
                     result[start + i] = squares.argmin()
         return result
 
+    def several(self, points: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+        """Return the nearest words of each point, of equally near ones the lowest index first.
+
+        The product leaves out ‖q‖², which swallows the differences between words in a float32
+        distance where q is far. Words that it cannot tell apart from the `count` nearest are
+        compared by their distances in float64, so the result is that of comparing all.
+
+        Args:
+            points: shape (k, d), finite; neither their squares nor those of words over- or
+                underflow in float32 (`SAFE_LENGTHS`).
+            count: number of words, 1 to n.
+
+        Returns:
+            Indices and Euclidean distances, both of shape (k, count).
+        """
+        vectors, largest = self._vectors, self.largest
+        n, d = vectors.shape
+        indices, gaps = np.empty((len(points), count), np.int64), np.empty((len(points), count))
+        step = max(1, _BLOCK_BYTES // (4 * n))
+        for start in range(0, len(points), step):
+            block = points[start : start + step]
+            reach = np.sqrt(_squared_lengths(block)) + largest
+            score = block.astype(np.float32) @ vectors.T
+            np.subtract(self._half, score, out=score)
+            # As in `of_words`: of two scores, and of two squares that float64 has rounded.
+            slack = 2.0 * product_error(d) * largest * reach + 4.0 * distance_error(d) * reach**2
+            limits = np.partition(score, count - 1, axis=1)[:, count - 1].astype(np.float64)
+            limits = np.nextafter((limits + slack).astype(np.float32), np.float32(np.inf))
+            which, candidate = np.nonzero(score <= limits[:, None])
+            true = np.sqrt(self._apart(block[which], candidate))
+            order = np.lexsort((candidate, true, which))
+            firsts = np.searchsorted(which, np.arange(len(block)))[:, None] + np.arange(count)
+            part = slice(start, start + len(block))
+            indices[part], gaps[part] = candidate[order][firsts], true[order][firsts]
+        return indices, gaps
+
+    def _apart(self, points: FloatArray, words: IntArray) -> FloatArray:
+        """Return squared distances of pairs (point, word)."""
+        squares = np.empty(len(words))
+        step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
+        for start in range(0, len(words), step):
+            part = slice(start, start + step)
+            difference = self._vectors[words[part]] - points[part]
+            squares[part] = np.einsum("ij,ij->i", difference, difference)
+        return squares
+
     def of_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Return the words nearest to each of some words, itself among them, and their distances.
 
@@ -116,7 +165,7 @@ class NearestSearch:
             Indices, nearest first, equally near ones by index, and Euclidean distances, both of
             shape (m, count).
         """
-        vectors, largest = self._vectors, self._largest
+        vectors, largest = self._vectors, self.largest
         n, d = vectors.shape
         # Twice the error of one score, as in `_screened`, plus the confusion of rounded distances,
         # with squares up to (2·largest)².
@@ -149,14 +198,14 @@ class NearestSearch:
             part = slice(start, start + step)
             q = points[part]
             x = self._vectors[words[part]].astype(np.float64)
-            far = np.abs(q).max(axis=1) > _FAR * self._largest
+            far = np.abs(q).max(axis=1) > FAR * self.largest
             left = np.where(far[:, None], x, x - q)
             right = np.where(far[:, None], x - 2.0 * q, left)
             squares[part] = np.einsum("ij,ij->i", left, right)
         return squares
 
     def _screened(self, points: FloatArray, reach: FloatArray) -> IntArray:
-        vectors, largest = self._vectors, self._largest
+        vectors, largest = self._vectors, self.largest
         score = points.astype(np.float32) @ vectors.T
         np.subtract(self._half, score, out=score)
         # Twice the error of one score: of the best, and of the one that is compared with it.

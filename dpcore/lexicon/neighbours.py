@@ -12,7 +12,7 @@ from dpcore.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from dpcore.errors import LexiconError, ParameterError
 from dpcore.lexicon.cache import CacheEntry, keep, recall
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest_word import SAFE_LENGTHS, product_error
+from dpcore.lexicon.nearest_word import FAR, SAFE_LENGTHS, NearestSearch, product_error
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import NEIGHBOUR_TABLE_WIDTH
 
@@ -67,12 +67,8 @@ class ExactIndex:
         self._vectors = vectors
         self._flat: Any = faiss.IndexFlatL2(int(vectors.shape[1]))
         self._flat.add(vectors)
-        squares = [
-            np.einsum("ij,ij->i", part, part).max()
-            for start in range(0, len(vectors), _QUERY_BLOCK)
-            for part in [vectors[start : start + _QUERY_BLOCK].astype(np.float64)]
-        ]
-        self._largest = float(np.sqrt(max(squares)))
+        self._product = NearestSearch(vectors)
+        self._largest = self._product.largest
 
     @property
     def exact(self) -> bool:
@@ -108,6 +104,12 @@ class ExactIndex:
                     break
                 sure = self._try(points, todo, wanted, indices, gaps)
                 todo = todo[~sure]
+                # Far from all words more candidates would hardly help: all are nearly as far.
+                far = np.abs(points[todo]).max(axis=1) > FAR * self._largest
+                if far.any():
+                    rows = todo[far]
+                    indices[rows], gaps[rows] = self._product.several(points[rows], count)
+                    todo = todo[~far]
                 # Ties may need many more; four times as many keeps the tries few.
                 wanted *= 4
         return indices, gaps
