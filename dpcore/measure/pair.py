@@ -13,7 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.measure.deniability import Deniability, measure, summarise
 from dpcore.measure.density import neighbourhood
-from dpcore.measure.directions import Outputs, outputs_of
+from dpcore.measure.directions import Outputs, output_tally, outputs_of
 from dpcore.measure.maps.store import Map
 from dpcore.measure.probability_intervals import Tally
 from dpcore.measure.words import select_words
@@ -87,6 +87,20 @@ def deniability(
     return measure(
         mechanism, select_words(pair.lexicon, pair.names), epsilons, runs=runs, seed=seed
     )
+
+
+def stay_tally(
+    mechanism: Mechanism,
+    word: int,
+    epsilons: FloatArray,
+    ranking: Ranking,
+    shared: SharedDirections,
+) -> Tally:
+    """Estimate P(w | w) along shared directions and others towards the word.
+
+    The arguments are those of `chances`.
+    """
+    return output_tally(mechanism, word, word, epsilons, ranking, shared)
 
 
 def output_distance(pair: Pair, outputs: Outputs) -> tuple[FloatArray, FloatArray]:
@@ -210,9 +224,21 @@ def chances(
         Tally.of(outputs.each(columns == column).T, weights)
         for column in range(len(neighbours) + 2)
     ]
-    tally = Tally.stacked(tallies)
+    if mechanism.rays is None:
+        tally = Tally.stacked(tallies)
+        low, high = tally.interval()
+        return Chances(outputs.epsilons, tally.value.T, low.T, high.T, False, outputs.detail)
+    # Some rays are drawn towards the word itself, or at small ε none would reach it. The shares of
+    # all other outputs among each other stay those of the plain rays.
+    stays = stay_tally(mechanism, word, epsilons, ranking, shared)
+    plain, tally = tallies[0].value, Tally.stacked([stays, *tallies[1:]])
     low, high = tally.interval()
-    return Chances(outputs.epsilons, tally.value.T, low.T, high.T, False, outputs.detail)
+    value = tally.value.copy()
+    factor = np.divide(1.0 - stays.value, 1.0 - plain, out=np.zeros_like(plain), where=plain < 1.0)
+    for part in (value, low, high):
+        part[1:] = np.minimum(part[1:] * factor, 1.0)
+    value[-1] += np.where(plain < 1.0, 0.0, 1.0 - stays.value)
+    return Chances(outputs.epsilons, value.T, low.T, high.T, False, outputs.detail)
 
 
 def _columns(outputs: Outputs, shown: IntArray) -> NDArray[np.int64]:

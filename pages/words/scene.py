@@ -53,7 +53,7 @@ EXAMPLES = (
 """Examples of the page, the opening view first.
 
 Everyday words of the bundled lexicon between which the same noise makes the largest difference:
-madlib leaves june in 24 of 100 outputs and umbrella in 57, at no step of the dial farther apart
+madlib leaves june in 25 of 100 outputs and umbrella in 57, at no step of the dial farther apart
 than 38 and 78 (ε = 16). Under tem they differ by 14 of 100 at the most, and by 6 at ε = 2.5.
 """
 MECHANISM = "outputs_of"

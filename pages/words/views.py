@@ -120,15 +120,12 @@ def takeaway(scene: WordsScene) -> Takeaway:
     for mechanism in scene.together:
         epsilon = epsilons[mechanism.key]
         if epsilon in mechanism.admissible:
-            lines += _mechanism_commands(mechanism, epsilon, names, scene.lexicon)
+            lines.append(_mechanism_command(mechanism, epsilon, names, scene.lexicon))
     return Takeaway(
         python_cell(scene),
         tuple(key for mechanism in scene.together for key in mechanism.cited),
         "\n".join(lines),
-        say(
-            "They print the facts, the neighbours, and the table at the chosen ε: `deniability` "
-            "Nw, Sw and effective number, `attack` the distance of the output and the attacker."
-        ),
+        say("They print the facts, the neighbours, and, by `attack`, the table at the chosen ε."),
         typed=pair_is_typed(),
         tables={later("Words"): partial(pane_table, scene.bench, scene.mechanism)},
         drawing="words",
@@ -156,14 +153,14 @@ def _word_commands(names: tuple[str, str], lexicon: str, radius: float) -> list[
     return [*lines, command_line("density", *both, "--hubness", *where)]
 
 
-def _mechanism_commands(
+def _mechanism_command(
     mechanism: Mechanism, epsilon: float, names: tuple[str, str], lexicon: str
-) -> list[str]:
-    """Return commands for Nw, Sw, effective number, distance of the output and attacker."""
+) -> str:
+    """Return the command for Nw, Sw, effective number, distance of the output and attacker."""
     # With the equals sign, since a word of a lexicon may begin with a dash.
     words = [f"--words={','.join(names)}", *mechanism_words(mechanism, epsilon)]
     words += ["--runs", str(RUNS), "--seed", str(SEED), "--lexicon", lexicon]
-    return [command_line(name, *words) for name in ("deniability", "attack")]
+    return command_line("attack", *words)
 
 
 # Two words under every compared mechanism: a table at the chosen ε, and curves over all ε.
@@ -179,9 +176,8 @@ _COLUMNS = {
         "Nw",
         146,
         later(
-            "Probability that the word stays; with its 95 % interval where it is estimated: from "
-            "200 noise directions of its own, as the command draws them, where the panes have 400 "
-            "others."
+            "Probability that the word stays; with its 95 % interval where it is estimated, from "
+            "the noise directions of the panes."
         ),
     ),
     "attack_nearest": (

@@ -14,7 +14,7 @@ from dpcore.measure.density import noise_radii
 from dpcore.measure.figures import Figures
 from dpcore.measure.maps import fit
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
-from dpcore.measure.pair import Crossing, chances, crossings, draws, mass_on_map
+from dpcore.measure.pair import Crossing, chances, crossings, draws, mass_on_map, stay_tally
 from dpcore.measure.targets import calibrate
 from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
@@ -241,10 +241,14 @@ def test_chances_are_those_of_the_law(middle: Lexicon, name: str) -> None:
     ranking = rank(middle.vectors, middle.vectors[[WORD]])[0]
     seen = chances(mechanism, WORD, NEAR, epsilons, ranking, shared)
     dense = shared.law(mechanism, WORD, epsilons, ranking).dense(len(middle))
-    shown = [WORD, *NEAR]
-    assert seen.value[:, :-1] == pytest.approx(dense[:, shown], abs=1e-9)
-    others = np.setdiff1d(np.arange(len(middle)), shown)
-    assert seen.value[:, -1] == pytest.approx(dense[:, others].sum(axis=1), abs=1e-9)
+    others = np.setdiff1d(np.arange(len(middle)), [WORD, *NEAR])
+    stays = dense[:, [WORD]]
+    if mechanism.rays is not None:  # an estimate of its own; the shares of the rest are the law's
+        stays = stay_tally(mechanism, WORD, epsilons, ranking, shared).value[:, None]
+    rest = np.column_stack((dense[:, NEAR], dense[:, others].sum(axis=1)))
+    rest *= (1.0 - stays) / (1.0 - dense[:, [WORD]])
+    assert seen.value == pytest.approx(np.column_stack((stays, rest)), abs=1e-9)
+    assert seen.value.sum(axis=1) == pytest.approx(1.0, abs=1e-9)
     assert seen.exact == mechanism.exact_law
     assert (seen.low <= seen.value).all()
     assert (seen.value <= seen.high).all()

@@ -12,7 +12,7 @@ S ≤ (e^L + δ)/(1 + e^L), the corner of the region of errors in Kairouz, Oh, V
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from dpcore.arrays import BoolArray, FloatArray, IntArray
 from dpcore.guarantee import ApproximateLocalPrivacy, Guarantee
 from dpcore.measure.deniability import Deniability, finite
 from dpcore.measure.directions import Outputs, mean_of, outputs_of
-from dpcore.measure.pair import Pair, deniability, output_distance
+from dpcore.measure.pair import Pair, deniability, output_distance, stay_tally
+from dpcore.measure.probability_intervals import Tally
 from dpcore.mechanisms.additive.additive import SharedDirections
 from dpcore.mechanisms.mechanism import Mechanism
 
@@ -254,11 +255,22 @@ def compare(
         detail = outputs[a].detail
     between, *beside = (Success.joined(parts) for parts in attacks)
     promises = [mechanism.guarantee(float(epsilon)) for epsilon in values]
+    figures = deniability(mechanism, pair, values, runs, seed)
+    if mechanism.rays is not None:
+        # Wherever the two words are shown, Nw is that of `dpcore.measure.pair.chances`.
+        stays = Tally.stacked(
+            [stay_tally(mechanism, w, values, pair.rankings[w], shared) for w in pair.words]
+        )
+        low, high = stays.interval()
+        known = replace(
+            figures.figures, nw=stays.value, nw_error=stays.error, nw_low=low, nw_high=high
+        )
+        figures = replace(figures, figures=known)
     return Comparison(
         mechanism=mechanism.key,
         pair=pair,
         epsilons=values,
-        deniability=deniability(mechanism, pair, values, runs, seed),
+        deniability=figures,
         distance=np.concatenate([f[0] for f in far], axis=1),
         distance_error=np.concatenate([f[1] for f in far], axis=1),
         between=between,
