@@ -459,22 +459,24 @@ def tabs(views: Mapping[str, Callable[..., object]], key: str, *given: Any) -> N
         key: name in the link.
         given: arguments of the views.
     """
-    spoken = language()
-    if spoken == ENGLISH:
-        drawn = st.tabs(list(views), key=key, bind="query-params", on_change="rerun")
-    else:
-        drawn = _translated(list(views), key, f"{key}_{spoken}")
+    drawn = _tabs(list(views), key, f"{key}_{language()}")
     for tab, view in zip(drawn, views.values(), strict=True):
         if tab.open:
             with tab:
                 view(*given)
 
 
-def _translated(titles: list[str], key: str, field: str) -> Sequence[TabContainer]:
-    """Return the tabs in another language; Streamlit stores and links the displayed titles."""
+def _tabs(titles: list[str], key: str, field: str) -> Sequence[TabContainer]:
+    """Return the tabs, by the language in which they are drawn.
+
+    They are not bound to the address: Streamlit would write the displayed titles into it, and take
+    them from it where another language is chosen.
+    """
     shown = {say(title): title for title in titles}
-    linked, seen = st.query_params.get(key), st.session_state.get(f"{field}_linked")
-    title = st.session_state.get(key) if linked in {None, seen} else linked
+    linked, seen = st.query_params.get(key), st.session_state.get(f"{key}_linked")
+    # What a person did since the address was last written is in the session; another address comes
+    # from a link or from the Back button, and leaves the first title out.
+    title = st.session_state.get(key, linked) if linked == seen else linked
     if title not in titles:
         title = titles[0]
 
@@ -486,5 +488,5 @@ def _translated(titles: list[str], key: str, field: str) -> Sequence[TabContaine
     st.session_state[key] = title
     drawn = st.tabs(list(shown), key=field, on_change=opened)
     link.write(key, title, titles[0])
-    st.session_state[f"{field}_linked"] = st.query_params.get(key)
+    st.session_state[f"{key}_linked"] = st.query_params.get(key)
     return drawn
