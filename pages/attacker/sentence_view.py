@@ -27,7 +27,7 @@ from dpcore.attack.language.recovered import (
 from dpcore.attack.output.channel import Channel
 from dpcore.audit.composition import ShuffledBag, shuffled
 from dpcore.errors import DpcoreError, StudyError
-from dpcore.limits import MAX_ATTACK_RELEASES
+from dpcore.limits import MAX_ATTACK_RELEASES, MAX_GUESSED_RELEASES
 from dpcore.mechanisms.registry import resolve
 from dpcore.outwards import at_most
 from dpcore.plots.attack.budget import budget_caption, budget_figure
@@ -500,15 +500,20 @@ def budget_view(scene: AttackerScene) -> None:
             "word sees two outputs of it. The length of a sentence is not hidden at all."
         )
     )
-    note(say("The losses in the table are the guarantee for each word against its nearest one."))
+    note(
+        say(
+            "*Save and cite* has the losses that the guarantee allows each word against its "
+            "nearest."
+        )
+    )
     _comes_back(scene, bench, seed)
-    _again_and_again(scene)
+    _again_and_again(scene, releases)
     _in_a_bag(scene, spent)
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),
             scene.mechanism.cited,
-            repeated_command(scene, RELEASES),
+            repeated_command(scene, max(RELEASES, min(releases, MAX_GUESSED_RELEASES))),
             say("It prints what is guessed of a word that is released again and again."),
             typed=is_typed(),
             tables={later("Losses"): lambda: table},
@@ -540,7 +545,7 @@ RELEASES = 16
 """Releases of one word that are followed: by then half of the words are guessed at usual ε."""
 
 
-def _again_and_again(scene: AttackerScene) -> None:
+def _again_and_again(scene: AttackerScene, releases: int) -> None:
     """Draw what is guessed of a word that is released again and again, if asked."""
     wanted_view = st.toggle(
         say("What is guessed after many releases?"),
@@ -548,18 +553,20 @@ def _again_and_again(scene: AttackerScene) -> None:
         bind="query-params",
         help=say(
             "Someone posts the same word every day, each time with fresh noise, or always with the "
-            "first answer (memoised). k-ary takes a second, tem about five, others some minutes."
+            "first answer (memoised). k-ary takes a second, tem some seconds, others some minutes."
         ),
     )
     if not wanted_view:
         return
 
+    last = min(max(RELEASES, releases), MAX_GUESSED_RELEASES)
+
     def compute() -> RepeatedLeak:
         with Reporter(say("Following the releases"), stop="again_stop") as progress:
-            return repeated_leak(scene.mechanism, scene.epsilon, RELEASES, progress=progress)
+            return repeated_leak(scene.mechanism, scene.epsilon, last, progress=progress)
 
     try:
-        key = (identity(scene.mechanism), scene.epsilon)
+        key = (identity(scene.mechanism), scene.epsilon, last)
         leaked = once("repeated leak", key, compute, 50)
     except DpcoreError as error:
         refuse(say("Repeated releases of this mechanism are not followed."), error)
@@ -567,7 +574,19 @@ def _again_and_again(scene: AttackerScene) -> None:
     table = leaked.to_pandas()
     show_figure(released_figure(table), released_caption(table), table, "again")
     # No name of a word is in them.
-    for told in (leaked.reached(0.5).told(RELEASES), leaked.recognition().told):
+    asked = leaked.rows[min(releases, last) - 1]
+    if asked.releases > 1:
+        note(
+            say(
+                "After {releases} releases with fresh noise {share:.3g} of 100 words are guessed "
+                "(95 %: {low:.3g} to {high:.3g}).",
+                releases=asked.releases,
+                share=100 * asked.value,
+                low=100 * asked.low,
+                high=100 * asked.high,
+            )
+        )
+    for told in (leaked.reached(0.5).told(last), leaked.recognition().told):
         note(f"{say(told)}.")
 
 
