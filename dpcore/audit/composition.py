@@ -446,7 +446,7 @@ _CLONES = ("clones", "Feldman, McMillan, Talwar 2021, Theorem 3.1")
 _RESPONSE = ("clones of k-ary response", "Feldman, McMillan, Talwar 2021, with the law of k-ary")
 _NOT_SHUFFLED = ("not shuffled", "")
 _TAIL = 1e-15  # mass of C, and of T, that is left out at either end, and added to δ
-_STEPS = 60  # values of C at most, each of which stands for those up to the next
+_STEPS = 100  # values of C, and of T, at most: each stands for some beside it
 _NEAR = 1e-4  # how far above the least ε of a bag the stated one may lie, relatively
 _TRIED = 24  # values of ε for several words, for which δ need not fall with ε
 
@@ -644,7 +644,8 @@ def _told(size: int, clones: Clones, factor: float, slope: float, offset: float)
     """Return E_T max_k [P(a > k) − e^ε·P′(a > k)] for C + 1 = `size`."""
     from scipy.stats import binom
 
-    seen, mass = _grouped(size, clones.seen, size + 1)
+    # Without a random one of the T the others are those of T − 1: more never tell less.
+    seen, mass = _grouped(size, clones.seen, _STEPS, largest=True)
     own = seen / size
     k = np.floor(seen * slope + 0.5 * offset * (size - seen))
     inside = k < seen
@@ -658,8 +659,14 @@ def _told(size: int, clones: Clones, factor: float, slope: float, offset: float)
     return float(mass @ told) + 2.0 * _TAIL
 
 
-def _grouped(trials: int, chance: float, steps: int) -> tuple[IntArray, FloatArray]:
-    """Return numbers of a binomial law but for its tails, at most about `steps`, and their mass."""
+def _grouped(
+    trials: int, chance: float, steps: int, *, largest: bool = False
+) -> tuple[IntArray, FloatArray]:
+    """Return numbers of a binomial law but for its tails, and their mass.
+
+    Of more than `steps` numbers, each stands for some that follow, or that come before it if it is
+    the largest of them.
+    """
     from scipy.stats import binom
 
     if not 0.0 < chance < 1.0:
@@ -670,4 +677,4 @@ def _grouped(trials: int, chance: float, steps: int) -> tuple[IntArray, FloatArr
     if counts.size == last + 1 - first:
         return counts, np.asarray(binom.pmf(counts, trials, chance))
     ends = np.append(counts[1:], last + 1) - 1
-    return counts, np.diff(binom.cdf(ends, trials, chance), prepend=0.0)
+    return ends if largest else counts, np.diff(binom.cdf(ends, trials, chance), prepend=0.0)

@@ -146,6 +146,7 @@ def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -
     assert f"{expected.recognition().told}." in shown
 
 
+@pytest.mark.slow
 def test_a_shuffled_bag_is_followed_when_asked(opened: Callable[..., AppTest]) -> None:
     test = opened(view=BUDGET, attacked="k-ary", eps_local="2.0")
     assert "shuffled bag of 10,000,000" not in shown_text(test)
