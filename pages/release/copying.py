@@ -98,10 +98,14 @@ def preview(source: Source, mechanism: Mechanism, epsilon: float, keep: CopyChoi
     rows = list(islice(((_beginning(text), row) for text, row in both if text.strip()), _PREVIEWED))
 
     def draw() -> list[str]:
-        # Each with a secret of its own from the operating system, which nothing keeps.
+        # With secrets from the operating system that nothing keeps. All but the first together,
+        # since what is computed for a word serves all of its places.
+        texts = [text for text, _ in rows]
+        parts = [part for part in (texts[:1], texts[1:]) if part]
         return [
-            release_texts([text], mechanism, epsilon)[0]
-            for text in timed(say("Rewriting the first rows"), [text for text, _ in rows])
+            new
+            for part in timed(say("Rewriting the first rows"), parts)
+            for new in release_texts(part, mechanism, epsilon)
         ]
 
     with st.container():  # the place of its progress

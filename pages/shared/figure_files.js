@@ -110,12 +110,15 @@ async function saveAll(name, panels, text, format) {
   const all = panels.map(([key, title]) => ({ title, ...drawn(key) }));
   if (all.some(({ figure }) => !figure)) return;
   const wide = Math.max(...all.map(({ width }) => width));
-  const tall = Math.max(...all.map(({ height }) => height)) + TITLE;
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `16px ${LETTERS}`;
+  const titles = all.map(({ title }) => wrapped(pen, title, wide - 2 * MARGIN));
+  const head = TITLE + 20 * (Math.max(...titles.map((lines) => lines.length)) - 1);
+  const tall = Math.max(...all.map(({ height }) => height)) + head;
   const { backgroundColor, color } = getComputedStyle(document.querySelector("[data-testid=stApp]"));
   const sheet = document.createElementNS(SVG, "svg");
   sheet.dataset.ink = color;
   const across = Math.min(2, all.length) * wide;
-  const pen = document.createElement("canvas").getContext("2d");
   pen.font = `13px ${LETTERS}`;
   const lines = text.flatMap((paragraph) => wrapped(pen, paragraph, across - 2 * MARGIN));
   const top = Math.ceil(all.length / 2) * tall + MARGIN;
@@ -127,12 +130,14 @@ async function saveAll(name, panels, text, format) {
     ground.setAttribute(side, size);
   }
   sheet.append(ground);
-  for (const [i, { title, ...made }] of all.entries()) {
+  for (const [i, made] of all.entries()) {
     const panel = await element(made);
     const [x, y] = [(i % 2) * wide, Math.floor(i / 2) * tall];
     panel.setAttribute("x", x);
-    panel.setAttribute("y", y + TITLE);
-    written(sheet, title, x + MARGIN, y + TITLE - MARGIN, 16);
+    panel.setAttribute("y", y + head);
+    titles[i].forEach((line, j) => {
+      written(sheet, line, x + MARGIN, y + head - MARGIN - 20 * (titles[i].length - 1 - j), 16);
+    });
     sheet.append(panel);
   }
   lines.forEach((line, i) => written(sheet, line, MARGIN, top + (i + 0.8) * LINE, 13));

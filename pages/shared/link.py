@@ -481,7 +481,8 @@ def _tabs(titles: list[str], key: str, field: str) -> Sequence[TabContainer]:
         title = titles[0]
 
     def opened() -> None:
-        st.session_state[key] = shown[st.session_state[field]]
+        chosen = st.session_state.get(field)
+        st.session_state[key] = shown.get(str(chosen), title)  # a request may hold any text
 
     if st.session_state.get(field) != say(title):
         st.session_state[field] = say(title)
