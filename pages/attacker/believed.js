@@ -104,6 +104,7 @@ function show(state) {
 }
 
 function go(state, step) {
+  state.wanted = step; // the dial may know more steps than the data that are here yet
   state.step = Math.max(0, Math.min(step, state.data.steps.length - 1));
   if (!state.waiting) state.waiting = requestAnimationFrame(() => show(state));
 }
@@ -119,6 +120,7 @@ function begin(parentElement) {
     svg: shape("svg", { role: "img", viewBox: `0 0 ${WIDTH} ${PANEL}` }),
     later: node("p", "later"),
     step: 0,
+    wanted: 0,
     waiting: 0,
   };
   state.body.append(state.title, state.svg, state.numbers, state.lines);
@@ -149,13 +151,13 @@ export default function (component) {
   const { step, ...content } = data;
   const shown = JSON.stringify(content);
   if (shown !== state.shown) {
-    // A slider thumb that moves while the server answers keeps its place.
-    const other = state.data?.group !== data.group || state.sent !== step;
+    // The dial says where it is, also when the server moves it: an answer may be to a step that it
+    // has left since.
+    const other = state.data?.group !== data.group;
     state.shown = shown;
     state.data = data;
-    go(state, other ? step : state.step);
+    go(state, other ? step : state.wanted);
   }
-  state.sent = step;
   return () => {
     window.removeEventListener("dpcore:dial", state.hear);
     window.removeEventListener("dpcore:save", state.save);
