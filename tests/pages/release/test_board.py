@@ -47,7 +47,9 @@ def test_after_a_step_of_the_dial_the_screen_is_that_of_a_visit_with_the_new_goa
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The preview is drawn with fresh noise on every visit; here it is its mechanism's ε.
-    monkeypatch.setattr(copying, "release_texts", lambda texts, _, epsilon: [str(epsilon)])
+    monkeypatch.setattr(
+        copying, "release_texts", lambda texts, _, epsilon: [str(epsilon)] * len(texts)
+    )
 
     def turned(test: AppTest) -> AppTest:
         test.session_state["aim_guess"] = test.query_params["aim_guess"] = "20"
