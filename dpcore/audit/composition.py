@@ -445,7 +445,8 @@ def _said(bound: float) -> str:
 _CLONES = ("clones", "Feldman, McMillan, Talwar 2021, Theorem 3.1")
 _RESPONSE = ("clones of k-ary response", "Feldman, McMillan, Talwar 2021, with the law of k-ary")
 _NOT_SHUFFLED = ("not shuffled", "")
-_TAIL = 1e-15  # mass of C, and of T, that is left out at either end, and added to δ
+_TAIL = 1e-15  # mass of C, and of T, that is left out at either end
+_LOST = 1e-12  # added to δ: both tails, and the rounding of all differences of laws
 _STEPS = 100  # values of C, and of T, at most: each stands for some beside it
 _NEAR = 1e-4  # how far above the least ε of a bag the stated one may lie, relatively
 _TRIED = 24  # values of ε for several words, for which δ need not fall with ε
@@ -551,10 +552,10 @@ def shuffled(
     unknown = guarantee.status is Status.REFUTED or isinstance(guarantee, ApproximateLocalPrivacy)
     if not unknown:
         loss = mechanism.loss_bounds(guarantee).largest
-        for clones, named in _clones(mechanism, value, loss):
-            found = words * _amplified(loss, bag - words, clones, words, delta)
-            if found < best:
-                best, (method, source) = found, named
+        for clones, bound in _clones(mechanism, value, loss):
+            amplified = words * _amplified(loss, bag - words, clones, words, delta)
+            if amplified < best:
+                best, (method, source) = amplified, bound
     return ShuffledBag(
         guarantee=guarantee,
         bag=bag,
@@ -586,14 +587,14 @@ def _clones(
     mechanism: Mechanism, epsilon: float, loss: float
 ) -> list[tuple[Clones, tuple[str, str]]]:
     fall = math.exp(-loss)
-    found = [(Clones(1.0, 1.0 / (1.0 + fall), fall), _CLONES)]
+    bounds = [(Clones(1.0, 1.0 / (1.0 + fall), fall), _CLONES)]
     law = mechanism.sparse_law(epsilon)
     response = None if law is None else law.response
     if response is not None and response[0] > response[1]:
         stay, other = response
-        seen = stay + other
-        found.append((Clones(seen, stay / seen, 2.0 * other / seen), _RESPONSE))
-    return found
+        either = stay + other
+        bounds.append((Clones(either, stay / either, 2.0 * other / either), _RESPONSE))
+    return bounds
 
 
 def _amplified(loss: float, others: int, clones: Clones, words: int, delta: float) -> float:
@@ -636,8 +637,8 @@ def bag_delta(epsilon: float, others: int, clones: Clones) -> float:
     total = 0.0
     for clone, weight in zip(counts.tolist(), mass.tolist(), strict=True):
         total += weight * _told(clone + 1, clones, factor, rise / scale, (factor - 1.0) / scale)
-    # The binomial laws are good to some 1e-10, relatively.
-    return min(total * (1.0 + 1e-7) + 4.0 * _TAIL, 1.0)
+    # The binomial laws are good to some 1e-10, relatively, and their differences to 1e-14 a group.
+    return min(total * (1.0 + 1e-7) + _LOST, 1.0)
 
 
 def _told(size: int, clones: Clones, factor: float, slope: float, offset: float) -> float:
@@ -645,18 +646,18 @@ def _told(size: int, clones: Clones, factor: float, slope: float, offset: float)
     from scipy.stats import binom
 
     # Without a random one of the T the others are those of T − 1: more never tell less.
-    seen, mass = _grouped(size, clones.seen, _STEPS, largest=True)
-    own = seen / size
-    k = np.floor(seen * slope + 0.5 * offset * (size - seen))
-    inside = k < seen
-    seen, mass, own, k = seen[inside], mass[inside], own[inside], k[inside]
-    least, less = np.maximum(seen - 1, 0), clones.share
-    right, wrong = binom.sf(k - 1, least, 0.5), binom.sf(k, least, 0.5)
-    unseen = (1.0 - own) * binom.sf(k, seen, 0.5)
-    of_word = own * (less * right + (1.0 - less) * wrong) + unseen
-    of_other = own * ((1.0 - less) * right + less * wrong) + unseen
-    told = np.maximum(of_word - factor * of_other, 0.0)
-    return float(mass @ told) + 2.0 * _TAIL
+    informative, mass = _grouped(size, clones.seen, _STEPS, largest=True)
+    own = informative / size
+    k = np.floor(informative * slope + 0.5 * offset * (size - informative))
+    inside = k < informative
+    informative, mass, own, k = informative[inside], mass[inside], own[inside], k[inside]
+    others, share = np.maximum(informative - 1, 0), clones.share
+    right, wrong = binom.sf(k - 1, others, 0.5), binom.sf(k, others, 0.5)
+    unseen = (1.0 - own) * binom.sf(k, informative, 0.5)
+    of_word = own * (share * right + (1.0 - share) * wrong) + unseen
+    of_other = own * ((1.0 - share) * right + share * wrong) + unseen
+    excess = np.maximum(of_word - factor * of_other, 0.0)
+    return float(mass @ excess)
 
 
 def _grouped(

@@ -131,25 +131,13 @@ class NearestSearch:
             np.subtract(self._half, score, out=score)
             # As in `of_words`: of two scores, and of two squares that float64 has rounded.
             slack = 2.0 * product_error(d) * largest * reach + 4.0 * distance_error(d) * reach**2
-            limits = np.partition(score, count - 1, axis=1)[:, count - 1].astype(np.float64)
-            limits = np.nextafter((limits + slack).astype(np.float32), np.float32(np.inf))
-            which, candidate = np.nonzero(score <= limits[:, None])
-            true = np.sqrt(self._apart(block[which], candidate))
+            which, candidate = np.nonzero(score <= _limits(score, count, slack)[:, None])
+            true = np.sqrt(self._compare(block[which], candidate, whole=True))
             order = np.lexsort((candidate, true, which))
             firsts = np.searchsorted(which, np.arange(len(block)))[:, None] + np.arange(count)
             part = slice(start, start + len(block))
             indices[part], gaps[part] = candidate[order][firsts], true[order][firsts]
         return indices, gaps
-
-    def _apart(self, points: FloatArray, words: IntArray) -> FloatArray:
-        """Return squared distances of pairs (point, word)."""
-        squares = np.empty(len(words))
-        step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
-        for start in range(0, len(words), step):
-            part = slice(start, start + step)
-            difference = self._vectors[words[part]] - points[part]
-            squares[part] = np.einsum("ij,ij->i", difference, difference)
-        return squares
 
     def of_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Return the words nearest to each of some words, itself among them, and their distances.
@@ -181,8 +169,7 @@ class NearestSearch:
             if self._fits:
                 score = vectors[block] @ vectors.T
                 np.subtract(self._half, score, out=score)
-                limits = np.partition(score, count - 1, axis=1)[:, count - 1].astype(np.float64)
-                limits = np.nextafter((limits + slack).astype(np.float32), np.float32(np.inf))
+                limits = _limits(score, count, slack)
             for i, word in enumerate(block.tolist()):
                 inside = np.flatnonzero(score[i] <= limits[i]) if self._fits else np.arange(n)
                 row = distances(vectors[inside], vectors[[word]])[0]
@@ -190,15 +177,18 @@ class NearestSearch:
                 order[start + i], near[start + i] = inside[first], row[first]
         return order[which], near[which]
 
-    def _compare(self, points: FloatArray, words: IntArray) -> FloatArray:
-        """Return squared distances of pairs (point, word), or less by ‖q‖² where q is far."""
+    def _compare(self, points: FloatArray, words: IntArray, *, whole: bool = False) -> FloatArray:
+        """Return squared distances of pairs (point, word).
+
+        Where q is far, they are less by ‖q‖² unless the whole is wanted.
+        """
         squares = np.empty(len(words))
         step = max(1, _PAIR_BYTES // (8 * points.shape[1]))
         for start in range(0, len(words), step):
             part = slice(start, start + step)
             q = points[part]
             x = self._vectors[words[part]].astype(np.float64)
-            far = np.abs(q).max(axis=1) > FAR * self.largest
+            far = (np.abs(q).max(axis=1) > FAR * self.largest) & (not whole)
             left = np.where(far[:, None], x, x - q)
             right = np.where(far[:, None], x - 2.0 * q, left)
             squares[part] = np.einsum("ij,ij->i", left, right)
@@ -210,16 +200,23 @@ class NearestSearch:
         np.subtract(self._half, score, out=score)
         # Twice the error of one score: of the best, and of the one that is compared with it.
         slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
-        # Rounded up to the next float32, so that the cast loses no word that may be the nearest.
-        threshold = np.nextafter(
-            (score.min(axis=1).astype(np.float64) + slack).astype(np.float32), np.float32(np.inf)
-        )
-        which, candidate = np.nonzero(score <= threshold[:, None])
+        which, candidate = np.nonzero(score <= _limits(score, 1, slack)[:, None])
         squares = self._compare(points[which], candidate)
         # By query, then distance, then index: the first of each query is its result.
         order = np.lexsort((candidate, squares, which))
         firsts = np.searchsorted(which, np.arange(len(points)))
         return np.asarray(candidate[order][firsts], dtype=np.int64)
+
+
+def _limits(score: Float32Array, count: int, slack: FloatArray | float) -> Float32Array:
+    """Return up to where a score of each row may be among its `count` least, shape (k,)."""
+    if count == 1:  # several times as fast as a partition
+        least = score.min(axis=1)
+    else:
+        least = np.partition(score, count - 1, axis=1)[:, count - 1]
+    # Rounded up to the next float32, so that the cast loses no word that may be one of them.
+    limits = (least.astype(np.float64) + slack).astype(np.float32)
+    return np.asarray(np.nextafter(limits, np.float32(np.inf)))
 
 
 def _parts(vectors: Float32Array) -> Iterator[FloatArray]:

@@ -234,10 +234,12 @@ def chances(
     plain, tally = tallies[0].value, Tally.stacked([stays, *tallies[1:]])
     low, high = tally.interval()
     value = tally.value.copy()
-    factor = np.divide(1.0 - stays.value, 1.0 - plain, out=np.zeros_like(plain), where=plain < 1.0)
-    for part in (value, low, high):
-        part[1:] = np.minimum(part[1:] * factor, 1.0)
+    value[1:] *= np.divide(
+        1.0 - stays.value, 1.0 - plain, out=np.zeros_like(plain), where=plain < 1.0
+    )
     value[-1] += np.where(plain < 1.0, 0.0, 1.0 - stays.value)
+    # The intervals of the plain rays hold as they are, and are widened to their estimate.
+    low, high = np.minimum(low, value), np.maximum(high, value)
     return Chances(outputs.epsilons, value.T, low.T, high.T, False, outputs.detail)
 
 

@@ -242,8 +242,8 @@ class RecordFacts:
     def statements(self, name: str) -> tuple[str, ...]:
         """Return the sentences of a list of findings; none where there is no such list."""
         value = self.of(name) if self.there(name) else None
-        found = value if isinstance(value, list) else []
-        texts = (each.get("statement") for each in found if isinstance(each, dict))
+        findings = value if isinstance(value, list) else []
+        texts = (each.get("statement") for each in findings if isinstance(each, dict))
         return tuple(each for each in texts if isinstance(each, str))
 
     def flag(self, name: str) -> bool:

@@ -130,15 +130,15 @@ def walk(record: Json) -> tuple[Row, ...]:
     for key, section, answer, question, advice in _QUESTIONS:
         facts = _Facts(record)
         try:
-            told = answer(facts)
+            answered = answer(facts)
         except MissingFactError:
-            told = _Answer(Met.UNKNOWN, (_SILENT,))
-        advice = "" if told.met is Met.YES else told.advice or advice
-        rest = told.points, advice, tuple(facts.asked)
-        rows.append(Row(key, section, question, told.met, told.told, *rest))
+            answered = _Answer(Met.UNKNOWN, (_SILENT,))
+        advice = "" if answered.met is Met.YES else answered.advice or advice
+        rest = answered.points, advice, tuple(facts.asked)
+        rows.append(Row(key, section, question, answered.met, answered.told, *rest))
     # Each piece of advice once: two rows may give the same.
-    left = tuple(dict.fromkeys(row.advice for row in rows if row.advice))
-    return (*rows, Row("left", "", Filled("What must a person still do?"), None, (), left))
+    to_do = tuple(dict.fromkeys(row.advice for row in rows if row.advice))
+    return (*rows, Row("left", "", Filled("What must a person still do?"), None, (), to_do))
 
 
 def tally(rows: Iterable[Row]) -> str:
@@ -274,7 +274,7 @@ def _text(facts: _Facts) -> _Answer:
             delta=delta,
         )
         return _Answer(Met.NO, (first, *facts.caveat))
-    told: list[str] = [
+    sentences: list[str] = [
         Filled(
             "For δ = {delta:g} the longest text, of {words}, has ε = {epsilon}.",
             words=protected_words(words),
@@ -286,14 +286,14 @@ def _text(facts: _Facts) -> _Answer:
     if facts.there("composed_median") and facts.count("composed_median.words", zero=True):
         half, _, less = facts.spent("composed_median")
         if less is not None:
-            told.append(
+            sentences.append(
                 Filled(
                     "Half of the texts have at most {words} and ε = {epsilon}.",
                     words=protected_words(half),
                     epsilon=_bound(less),
                 )
             )
-    return _Answer(facts.judged(epsilon < _STRONG), (*told, *facts.caveat))
+    return _Answer(facts.judged(epsilon < _STRONG), (*sentences, *facts.caveat))
 
 
 def _again(facts: _Facts) -> _Answer:
@@ -430,15 +430,15 @@ def _parameters(facts: _Facts) -> _Answer:
     if lacking or not isinstance(settings, Mapping):
         first = Filled("No: the record lacks “{names}”.", names=", ".join(lacking))
         return _Answer(Met.NO, (first,))
-    told = {name: facts.text(name) for name in ("mechanism", "lexicon", "version")}
-    named = ", ".join(f"{name} = {value}" for name, value in settings.items())
+    names = {name: facts.text(name) for name in ("mechanism", "lexicon", "version")}
+    listed = ", ".join(f"{name} = {value}" for name, value in settings.items())
     _ = facts.kind, facts.text("guarantee.source")
     first = Filled(
         "Yes: “{mechanism}” at ε = {epsilon} with the settings “{settings}”, over the lexicon "
         "“{lexicon}” (fingerprint “{fingerprint}”), by dpcore “{version}”.",
-        **told,
+        **names,
         epsilon=_bound(facts.positive("epsilon")),
-        settings=named or "–",
+        settings=listed or "–",
         fingerprint=facts.text("fingerprint")[:12],
     )
     public = Filled("All of it may be public: the guarantee does not rest on hiding it.")
@@ -457,10 +457,10 @@ def _columns(facts: _Facts) -> _Answer:
     if facts.flag("columns.original"):
         first = Filled("No: the original texts are beside the private ones.")
         return _Answer(Met.NO, (first,), advice=_NEVER)
-    kept = facts.texts("columns.keep")
-    if kept:
+    unprotected = facts.texts("columns.keep")
+    if unprotected:
         first = Filled(
-            "No: the cells of “{names}” are released as they are.", names=", ".join(kept)
+            "No: the cells of “{names}” are released as they are.", names=", ".join(unprotected)
         )
         return _Answer(Met.NO, (first,), facts.statements("kept"))
     first = Filled(
@@ -500,9 +500,9 @@ def _proof(facts: _Facts) -> _Answer:
         raise MissingFactError("guarantee.status")
     # The reason as a sentence of its own: a page knows it by its words.
     source = Filled("The source is {source}.", source=facts.text("guarantee.source"))
-    told = (_PROOFS[Status(status)], facts.text("guarantee.reason"), source)
+    sentences = (_PROOFS[Status(status)], facts.text("guarantee.reason"), source)
     conditional = Filled("Find out whether the condition of the guarantee is met.")
-    return _Answer(facts.holds, told, advice=conditional if facts.holds is Met.UNKNOWN else "")
+    return _Answer(facts.holds, sentences, advice=conditional if facts.holds is Met.UNKNOWN else "")
 
 
 def _assumptions(facts: _Facts) -> _Answer:
@@ -514,9 +514,9 @@ def _assumptions(facts: _Facts) -> _Answer:
     origin = Filled("Where “{lexicon}” comes from is not in the record.", lexicon=lexicon)
     if bundled:
         origin = Filled("“{lexicon}” is bundled, and made from public sources.", lexicon=lexicon)
-    known = bundled and facts.text("noise") == NOISE
-    met = facts.holds if known or facts.holds is Met.NO else Met.UNKNOWN
-    return _Answer(met, (noise, origin, *facts.caveat), advice=_PROVE if known else "")
+    as_assumed = bundled and facts.text("noise") == NOISE
+    met = facts.holds if as_assumed or facts.holds is Met.NO else Met.UNKNOWN
+    return _Answer(met, (noise, origin, *facts.caveat), advice=_PROVE if as_assumed else "")
 
 
 def _code(facts: _Facts) -> _Answer:

@@ -24,12 +24,13 @@ from dpcore.attack.language.recovered import (
     read_recorded_trial,
     recover,
 )
+from dpcore.attack.leak import describe_stranger, scored_words
 from dpcore.attack.output.channel import Channel
-from dpcore.audit.composition import ShuffledBag, shuffled
+from dpcore.audit.composition import TEXT_DELTA, ShuffledBag, shuffled
 from dpcore.errors import DpcoreError, StudyError
 from dpcore.limits import MAX_ATTACK_RELEASES, MAX_GUESSED_RELEASES
 from dpcore.mechanisms.registry import resolve
-from dpcore.outwards import at_most
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.attack.budget import budget_caption, budget_figure
 from dpcore.plots.attack.success import (
     COLUMNS,
@@ -49,7 +50,7 @@ from pages.attacker.recovered_view import ALONE, recovered_view
 from pages.attacker.scene import AttackerScene
 from pages.attacker.tables import budget_table, neighbours_finding, neighbours_table
 from pages.shared.figure import csv_button, show_figure
-from pages.shared.language import later, retold, say
+from pages.shared.language import later, numeral, retold, say
 from pages.shared.link import choose_seed, segments, whole_number
 from pages.shared.messages import inform, note, refuse
 from pages.shared.needed import load_language_model
@@ -574,18 +575,20 @@ def _again_and_again(scene: AttackerScene, releases: int) -> None:
     table = leaked.to_pandas()
     show_figure(released_figure(table), released_caption(table), table, "again")
     # No name of a word is in them.
-    asked = leaked.rows[min(releases, last) - 1]
-    if asked.releases > 1:
-        note(
-            say(
-                "After {releases} releases with fresh noise {share:.3g} of 100 words are guessed "
-                "(95 %: {low:.3g} to {high:.3g}).",
-                releases=asked.releases,
-                share=100 * asked.value,
-                low=100 * asked.low,
-                high=100 * asked.high,
-            )
+    who = say(describe_stranger(leaked.stranger))
+    row = leaked.rows[(min(releases, last) if releases > 1 else last) - 1]
+    note(
+        say(
+            "{who} guesses {least} to {most} of 100 {words} after {releases} releases with fresh "
+            "noise.",
+            who=who[:1].upper() + who[1:],
+            words=say(scored_words(leaked.stranger)),
+            releases=row.releases,
+            least=numeral(at_least(row.low, 3, times=100)),
+            most=numeral(at_most(row.high, 3, times=100)),
         )
+        + ("" if row.exact else " " + say("An estimate: its 95 % interval."))
+    )
     for told in (leaked.reached(0.5).told(last), leaked.recognition().told):
         note(f"{say(told)}.")
 
@@ -614,8 +617,11 @@ def _in_a_bag(scene: AttackerScene, spent: Budget) -> None:
         rows.append(once("bags", key, compute, 200))
     largest = rows[-1]
     st.text(say(largest.statement))
-    told = say("ε of the words of this sentence in shuffled bags of words, for δ = 0.000001")
-    note(told)
+    title = say(
+        "ε of the words of this sentence in shuffled bags of words, for δ = {delta:g}",
+        delta=TEXT_DELTA,
+    )
+    note(title)
     show_table(
         pd.DataFrame(
             {
@@ -624,7 +630,7 @@ def _in_a_bag(scene: AttackerScene, spent: Budget) -> None:
                 "alone": [_bound(row.alone) for row in rows],
             }
         ),
-        told,
+        title,
         column_config={
             "bag": st.column_config.NumberColumn(say("words in the bag"), format="localized"),
             "epsilon": say("ε in the bag"),

@@ -459,8 +459,8 @@ def tabs(views: Mapping[str, Callable[..., object]], key: str, *given: Any) -> N
         key: name in the link.
         given: arguments of the views.
     """
-    drawn = _tabs(list(views), key, f"{key}_{language()}")
-    for tab, view in zip(drawn, views.values(), strict=True):
+    containers = _tabs(list(views), key, f"{key}_{language()}")
+    for tab, view in zip(containers, views.values(), strict=True):
         if tab.open:
             with tab:
                 view(*given)

@@ -267,8 +267,8 @@ def shown_mechanism(words: Lexicon, chosen: Iterable[tuple[str, Settings]]) -> M
     """
     # The menu carries no address to this page: back here, the mechanism is the one of before. A
     # field that is on the page has its own value, and no address names its default.
-    drawn = MECHANISM in st.session_state
-    if not drawn and MECHANISM not in st.query_params and _KEPT in st.session_state:
+    is_on_page = MECHANISM in st.session_state
+    if not is_on_page and MECHANISM not in st.query_params and _KEPT in st.session_state:
         show_mechanism(st.session_state[_KEPT])
     short = pick(
         say("Mechanism"),

@@ -477,25 +477,25 @@ def test_the_bound_of_a_bag_holds_for_several_words_and_falls_with_the_bag() -> 
 @pytest.mark.parametrize("others", [37, 300])
 def test_grouped_numbers_of_clones_bound_what_each_gives(others: int) -> None:
     clones = Clones(0.4, 0.8, 0.3)
-    said = bag_delta(0.05, others, clones)
+    bound = bag_delta(0.05, others, clones)
     total = 0.0
     for count in range(others + 1):
         chance = binom.pmf(count, others, clones.chance)
         if chance > 1e-17:
             total += chance * told_by_hand(count + 1, clones, 0.05)
-    assert total <= said <= 1.2 * total + 1e-13
+    assert total <= bound <= 1.2 * total + 1e-13
 
 
 def told_by_hand(size: int, clones: Clones, target: float) -> float:
     """δ of a bag of C + 1 = `size` clones and own word, by sums over all T and a."""
     total, share = 0.0, clones.share
-    for seen in range(1, size + 1):
-        chance = binom.pmf(seen, size, clones.seen)
+    for informative in range(1, size + 1):
+        chance = binom.pmf(informative, size, clones.seen)
         if chance < 1e-17:
             continue
-        own, a = seen / size, np.arange(seen + 1)
-        up, down = binom.pmf(a - 1, seen - 1, 0.5), binom.pmf(a, seen - 1, 0.5)
-        rest = (1.0 - own) * binom.pmf(a, seen, 0.5)
+        own, a = informative / size, np.arange(informative + 1)
+        up, down = binom.pmf(a - 1, informative - 1, 0.5), binom.pmf(a, informative - 1, 0.5)
+        rest = (1.0 - own) * binom.pmf(a, informative, 0.5)
         p = own * (share * up + (1.0 - share) * down) + rest
         q = own * ((1.0 - share) * up + share * down) + rest
         total += chance * float(np.maximum(p - math.exp(target) * q, 0.0).sum())

@@ -255,6 +255,14 @@ def test_chances_are_those_of_the_law(middle: Lexicon, name: str) -> None:
     assert seen.exact == bool((seen.low == seen.high).all())
 
 
+def test_an_output_that_no_ray_meets_may_still_come_out(middle: Lexicon) -> None:
+    ranking = rank(middle.vectors, middle.vectors[[WORD]])[0]
+    everywhere = np.array([1e4])  # ε at which the word stays along every ray
+    seen = chances(create("madlib", middle), WORD, NEAR, everywhere, ranking, SharedDirections())
+    assert seen.value[0, 0] == pytest.approx(1.0, abs=1e-9)
+    assert (seen.high[0, 1:] > 1e-3).all()
+
+
 def test_a_draw_lands_where_its_noise_leads(middle: Lexicon) -> None:
     """The lengths belong to the draws: the same stream gives the noise that led to the outputs."""
     mechanism = create("madlib", middle)

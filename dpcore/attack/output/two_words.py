@@ -262,10 +262,10 @@ def compare(
             [stay_tally(mechanism, w, values, pair.rankings[w], shared) for w in pair.words]
         )
         low, high = stays.interval()
-        known = replace(
+        measured = replace(
             figures.figures, nw=stays.value, nw_error=stays.error, nw_low=low, nw_high=high
         )
-        figures = replace(figures, figures=known)
+        figures = replace(figures, figures=measured)
     return Comparison(
         mechanism=mechanism.key,
         pair=pair,

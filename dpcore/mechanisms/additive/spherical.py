@@ -193,11 +193,11 @@ class DirectionalMechanism(GeodesicMechanism):
 
     def inverse_epsilon(self, lengths: FloatArray, share: FloatArray) -> FloatArray:
         """Return 1/ε for the ε at which P(θ ≤ ·) is this share, shape (k, P); ∞ for none."""
-        wanted = np.broadcast_to(share[:, None], lengths.shape)
+        quantiles = np.broadcast_to(share[:, None], lengths.shape)
         # The probability rises with ε, from that of a uniform direction.
-        rows = np.isfinite(lengths) & (self.below(lengths, 0.0) < wanted)
+        rows = np.isfinite(lengths) & (self.below(lengths, 0.0) < quantiles)
         inverse = np.full(lengths.shape, np.inf)
-        angles, shares = lengths[rows], wanted[rows]
+        angles, shares = lengths[rows], quantiles[rows]
         parts = [
             1.0 / self._epsilons(angles[i : i + _CHUNK], shares[i : i + _CHUNK])
             for i in range(0, angles.size, _CHUNK)
@@ -212,10 +212,10 @@ class DirectionalMechanism(GeodesicMechanism):
         low, high = np.zeros(angle.size), np.full(angle.size, _STRONGEST)
         # At first the ε whose mode this angle is, about.
         slope = self._power / np.tan(np.clip(angle, 1e-90, 0.49 * math.pi))
-        found, aim = slope.copy(), ndtri(share)
+        epsilons, aim = slope.copy(), ndtri(share)
         open_ = np.arange(angle.size)
         for _ in range(_STEPS):
-            at = found[open_]
+            at = epsilons[open_]
             reached, rate = self._below_each(angle[open_], at)
             under = reached < share[open_]
             low[open_] = np.where(under, at, low[open_])
@@ -229,20 +229,20 @@ class DirectionalMechanism(GeodesicMechanism):
             after = np.where(usable, at + step, np.where(under, at * _FAR, at / _FAR))
             after = np.where((after <= low[open_]) & ~under, 0.5 * (low[open_] + at), after)
             after = np.where((after >= high[open_]) & under, 0.5 * (high[open_] + at), after)
-            found[open_] = after
+            epsilons[open_] = after
             open_ = open_[np.abs(after - at) > _CLOSE * at]
             if not open_.size:
                 break
-        return found
+        return epsilons
 
     def angles(self, rng: np.random.Generator, count: int, epsilon: float) -> FloatArray:
         """Draw θ exactly, by rejection, shape (count,)."""
-        drawn, left = np.empty(count), np.arange(count)
-        while left.size:
-            angle, accepted = self.propose(rng, left.size, min(epsilon, _STRONGEST))
-            drawn[left[accepted]] = angle[accepted]
-            left = left[~accepted]
-        return drawn
+        accepted_angles, rejected = np.empty(count), np.arange(count)
+        while rejected.size:
+            angle, accepted = self.propose(rng, rejected.size, min(epsilon, _STRONGEST))
+            accepted_angles[rejected[accepted]] = angle[accepted]
+            rejected = rejected[~accepted]
+        return accepted_angles
 
     # -- directions
 
@@ -366,9 +366,9 @@ def _merged(limits: FloatArray, targets: IntArray) -> Steps:
     changed = targets[:, 1:] != targets[:, :-1]
     width = int(changed.sum(axis=1).max(initial=0))
     order = np.argsort(~changed, axis=1, kind="stable")[:, :width]
-    kept = np.take_along_axis(changed, order, axis=1)
-    thresholds = np.where(kept, np.take_along_axis(limits, order, axis=1), np.inf)
-    after = np.where(kept, np.take_along_axis(targets[:, 1:], order, axis=1), targets[:, -1:])
+    is_change = np.take_along_axis(changed, order, axis=1)
+    thresholds = np.where(is_change, np.take_along_axis(limits, order, axis=1), np.inf)
+    after = np.where(is_change, np.take_along_axis(targets[:, 1:], order, axis=1), targets[:, -1:])
     return Steps(thresholds, np.concatenate((targets[:, :1], after), axis=1))
 
 

@@ -475,18 +475,18 @@ def dropped_words(
         float(np.abs(_two_steps(mechanism, word, epsilon) - mechanism.log_law(word, epsilon)).max())
         for word in words.tolist()
     )
-    known, lengths = [], []
+    remaining, lengths = [], []
     for text in teaching_corpus().texts:
-        read = [
+        tokens = [
             token.text.lower() for token in tokenize(text) if token.kind is not Kind.PUNCTUATION
         ]
-        known.append(sum(word in lexicon for word in read))
-        lengths.append(len(read))
-    same, told = 0, 0
+        remaining.append(sum(word in lexicon for word in tokens))
+        lengths.append(len(tokens))
+    same, told_apart = 0, 0
     for length in set(lengths):
-        left = np.array([k for k, n in zip(known, lengths, strict=True) if n == length])
-        same += left.size * (left.size - 1) // 2
-        told += int((left[:, None] != left).sum()) // 2
+        of_length = np.array([k for k, n in zip(remaining, lengths, strict=True) if n == length])
+        same += of_length.size * (of_length.size - 1) // 2
+        told_apart += int((of_length[:, None] != of_length).sum()) // 2
     return judged(
         "dropped-words",
         lexicon,
@@ -499,9 +499,9 @@ def dropped_words(
         | {
             "largest difference of two logarithms of a probability": apart,
             "true delta of two texts of which one has an unknown word more": 1.0,
-            "words left out": 1.0 - sum(known) / sum(lengths),
+            "words left out": 1.0 - sum(remaining) / sum(lengths),
             "pairs of texts of one length": same,
-            "of these, told apart by the number of words that are left": told / same,
+            "of these, told apart by the number of words that are left": told_apart / same,
         },
         met=(True, False),
         epsilon=epsilon,

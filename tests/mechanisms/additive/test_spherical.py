@@ -130,13 +130,13 @@ def unit_rows_of(lexicon: Lexicon) -> FloatArray:
 
 def usable() -> dict[str, Lexicon]:
     """Small vocabularies of three and more dimensions in which every word has a direction."""
-    found = {"small": SMALL, "cloud": lexicons.cloud(300, 4), "dozen": lexicons.cloud(60, 12)}
+    lexica = {"small": SMALL, "cloud": lexicons.cloud(300, 4), "dozen": lexicons.cloud(60, 12)}
     for name, lexicon in lexicons.crafted().items():
         some = np.flatnonzero(lexicon.vectors.any(axis=1))
         words = tuple(lexicon.words[i] for i in some)
         if lexicon.dimension >= 3:
-            found[name] = Lexicon(name, words, lexicon.vectors[some])
-    return found
+            lexica[name] = Lexicon(name, words, lexicon.vectors[some])
+    return lexica
 
 
 @pytest.mark.parametrize("name", list(usable()))
@@ -187,8 +187,8 @@ def test_200_000_samples_have_the_law(
 ) -> None:
     mechanism, directions = kind(lexicon=lexicon), 20_000
     law = mechanism.law(7, epsilon, rng=rng(), effort=Effort(directions=directions))
-    drawn = mechanism.sample(rng(1), np.full(200_000, 7), epsilon)
-    assert_law_near(drawn, law.dense(len(lexicon))[0], law.error, directions)
+    outputs = mechanism.sample(rng(1), np.full(200_000, 7), epsilon)
+    assert_law_near(outputs, law.dense(len(lexicon))[0], law.error, directions)
 
 
 @every_kind
@@ -227,10 +227,10 @@ def test_paths_have_the_law_at_every_epsilon(
     kind: type[DirectionalMechanism], rng: MakeRng
 ) -> None:
     mechanism, epsilons = kind(lexicon=SMALL), np.array([1e-3, 0.8, 5.0, 60.0])
-    drawn = mechanism.paths(rng(), np.full(10_000, 7)).at(epsilons)
+    outputs = mechanism.paths(rng(), np.full(10_000, 7)).at(epsilons)
     law = mechanism.law(7, epsilons, rng=rng(1), effort=Effort(directions=10_000))
     for e, row in enumerate(law.dense(40)):
-        assert_law_near(drawn[:, e], row, law.error, 10_000)
+        assert_law_near(outputs[:, e], row, law.error, 10_000)
 
 
 @every_kind
@@ -240,8 +240,8 @@ def test_without_privacy_budget_a_uniform_direction_decides(
     mechanism = kind(lexicon=SMALL)
     uniform = rng().standard_normal((20_000, 3)) @ unit_rows_of(SMALL).T
     for word in (0, 33):
-        drawn = mechanism.sample(rng(word), np.full(20_000, word), 1e-6)
-        assert_same_law(drawn, uniform.argmax(axis=1))
+        outputs = mechanism.sample(rng(word), np.full(20_000, word), 1e-6)
+        assert_same_law(outputs, uniform.argmax(axis=1))
 
 
 @every_kind
@@ -335,8 +335,8 @@ def test_of_equal_directions_the_first_comes_out(kind: type[DirectionalMechanism
     law, twin = (mechanism.law(word, 4.0).dense(45)[0] for word in (2, 42))
     np.testing.assert_array_equal(law, twin)
     assert law[40:].max() == 0.0
-    drawn = mechanism.sample(np.random.default_rng(0), np.full(3000, 42), 4.0)
-    assert drawn.max() < 40
+    outputs = mechanism.sample(np.random.default_rng(0), np.full(3000, 42), 4.0)
+    assert outputs.max() < 40
 
 
 @every_kind

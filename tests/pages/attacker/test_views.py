@@ -10,7 +10,7 @@ from dpcore.attack.budget import repeated_leak
 from dpcore.audit.composition import shuffled
 from dpcore.errors import MissingPackageError
 from dpcore.mechanisms.registry import create
-from dpcore.outwards import at_most
+from dpcore.outwards import at_least, at_most
 from dpcore.plots.attack.success import released_caption
 from dpcore.plots.style import number
 from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
@@ -140,10 +140,13 @@ def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -
     assert "Memoised answers" not in shown_text(test)
     test.toggle(key="again").set_value(True).run()
     expected = repeated_leak(mechanism, epsilon, 16)
-    shown = shown_text(test)
-    assert released_caption(expected.to_pandas()).finding in shown
-    assert f"{expected.reached(0.5).told(16)}." in shown
-    assert f"{expected.recognition().told}." in shown
+    text = shown_text(test)
+    assert released_caption(expected.to_pandas()).finding in text
+    assert f"{expected.reached(0.5).told(16)}." in text
+    row = expected.rows[-1]
+    ends = f"{at_least(row.low, 3, times=100)} to {at_most(row.high, 3, times=100)}"
+    assert f"words are guesses {ends} of 100 content words after 16 releases" in text
+    assert f"{expected.recognition().told}." in text
 
 
 @pytest.mark.slow
