@@ -1,4 +1,4 @@
-"""Guarantee for a whole text: the losses of its words composed over j positions.
+"""Guarantees for a whole text, composed over its j positions, and for a shuffled bag of words.
 
 The sum over the words, `Guarantee.for_tokens`, is true for δ = 0 and far too large for any other δ,
 because j independent losses are hardly ever all at their largest. Between any two texts that differ
@@ -425,29 +425,36 @@ def _said(bound: float) -> str:
 
 # A shuffled bag: the words of many texts in random order, without authors.
 #
-# Let two persons differ in one word, w or w′, of a bag of n words under k-ary response, where w
-# comes out as itself with probability p and as any other word with q. Let E be w with probability
-# s = p + q, else a word drawn from all but these two; and E′ the same with w′. The own output is E
-# with probability ρ = p/s, else E′. Every other one is, with probability 2q/s, drawn from
-# (E + E′)/2, whatever its word is: it is a clone. Tell the attacker all that are no clones. The own
-# one is left among C clones, C ~ Bin(n − 1, 2q/s); of the C + 1 words T ~ Bin(C + 1, s) are w or
-# w′, the own one among them with probability T/(C + 1), and what is left to see is the number a of
-# w among the T:
+# Let two persons differ in one word, w or w′, of a bag of n words. Two arguments bound how well the
+# bag tells them apart; in both the attacker is told some of the others' outputs, and the own one is
+# left among C others, each of which is w or w′ with probability c, and then either alike.
+#
+# * Clones. Any mechanism with ε₀ between two words draws the own output from E with probability
+#   ρ = e^ε₀/(1 + e^ε₀), else from E′, and another one, whatever its word is, with probability
+#   e^(−ε₀) from (E + E′)/2 (Feldman, McMillan, Talwar 2021, Theorem 3.1). Taken for w and w′
+#   themselves, E and E′ tell no less.
+# * Blanket. Under k-ary response, where w comes out as itself with probability p and as any other
+#   word with q, another output is with probability k·q drawn from all k words alike, so that
+#   c = 2/k (Balle, Bell, Gascón, Nissim 2019). The own one is w or w′ with probability s = p + q,
+#   the right one of them with ρ = p/s, and else any other, as one of the blanket may be.
+#
+# C ~ Bin(n − 1, chance), and of the C + 1 words T are w or w′. What is left to see is the number a
+# of w among the T, with π the probability that the own word is one of them:
 #
 #     δ(ε) ≤ E_C E_T max_k [P(a > k) − e^ε·P′(a > k)],
-#     P(a) = T/(C + 1)·[ρ·b(a − 1; T − 1) + (1 − ρ)·b(a; T − 1)] + (C + 1 − T)/(C + 1)·b(a; T),
+#     P(a) = π·[ρ·b(a − 1; T − 1) + (1 − ρ)·b(a; T − 1)] + (1 − π)·b(a; T),
 #
-# b the binomial law at 1/2, and P′ with ρ and 1 − ρ exchanged. P/P′ rises with a. Any mechanism
-# with ε₀ between two words has s = 1, ρ = e^ε₀/(1 + e^ε₀) and clones with probability e^(−ε₀)
-# (Feldman, McMillan, Talwar 2021, Theorem 3.1).
+# b the binomial law at 1/2, and P′ with ρ and 1 − ρ exchanged. P/P′ rises with a. Both arguments
+# tell the attacker more than the bag does, so that the truth may be less.
 
 
 _CLONES = ("clones", "Feldman, McMillan, Talwar 2021, Theorem 3.1")
-_RESPONSE = ("clones of k-ary response", "Feldman, McMillan, Talwar 2021, with the law of k-ary")
+_BLANKET = ("blanket", "Balle, Bell, Gascón, Nissim 2019, with the law of k-ary response")
 _NOT_SHUFFLED = ("not shuffled", "")
 _TAIL = 1e-15  # mass of C, and of T, that is left out at either end
 _LOST = 1e-12  # added to δ: both tails, and the rounding of all differences of laws
-_STEPS = 100  # values of C, and of T, at most: each stands for some beside it
+_STEPS = 50  # values of C at most, each of which stands for those up to the next
+_MOST_SEEN = 1_500  # values of T; more take too long, and the argument says nothing then
 _NEAR = 1e-4  # how far above the least ε of a bag the stated one may lie, relatively
 _TRIED = 24  # values of ε for several words, for which δ need not fall with ε
 
@@ -463,8 +470,8 @@ class ShuffledBag:
         delta: δ of all of them.
         epsilon: the least ε that is known to hold for them at this δ; ∞ where none is.
         alone: that of the same words where order or authors are kept.
-        method: "clones", "blanket" or "not shuffled", where the bag does not help.
-        source: of that; "" where it does not help.
+        method: "clones", "blanket" or "not shuffled", where no bound on the bag is less.
+        source: of that; "" where none is less.
     """
 
     guarantee: Guarantee
@@ -486,8 +493,8 @@ class ShuffledBag:
         if not self.source:
             return self.guarantee.qualified(
                 Filled(
-                    "Shuffling a bag of {bag:,} words adds nothing to ε = {alone} of {words:,} of "
-                    "them, for δ = {delta}.",
+                    "No bound is known by which a shuffled bag of {bag:,} words lowers ε = "
+                    "{alone} of {words:,} of them, for δ = {delta}.",
                     bag=self.bag,
                     alone=Numeral(_said(self.alone)),
                     words=self.words,
@@ -552,8 +559,8 @@ def shuffled(
     unknown = guarantee.status is Status.REFUTED or isinstance(guarantee, ApproximateLocalPrivacy)
     if not unknown:
         loss = mechanism.loss_bounds(guarantee).largest
-        for clones, bound in _clones(mechanism, value, loss):
-            amplified = words * _amplified(loss, bag - words, clones, words, delta)
+        for hiding, bound in _hidings(mechanism, value, loss):
+            amplified = words * _amplified(loss, bag - words, hiding, words, delta)
             if amplified < best:
                 best, (method, source) = amplified, bound
     return ShuffledBag(
@@ -569,35 +576,38 @@ def shuffled(
 
 
 @dataclass(frozen=True)
-class Clones:
-    """Constants of the bound above.
+class Hiding:
+    """Constants of one of the arguments above.
 
     Attributes:
-        seen: s, the probability that an output is one of the two words.
+        seen: s, the probability that the own output is one of the two words.
         share: ρ > 1/2, the probability of the right one of them then.
-        chance: the probability that another output is a clone.
+        chance: the probability that another output is one of the C.
+        coin: c, the probability that it is one of the two words then.
     """
 
     seen: float
     share: float
     chance: float
+    coin: float
 
 
-def _clones(
+def _hidings(
     mechanism: Mechanism, epsilon: float, loss: float
-) -> list[tuple[Clones, tuple[str, str]]]:
+) -> list[tuple[Hiding, tuple[str, str]]]:
     fall = math.exp(-loss)
-    bounds = [(Clones(1.0, 1.0 / (1.0 + fall), fall), _CLONES)]
+    bounds = [(Hiding(1.0, 1.0 / (1.0 + fall), fall, 1.0), _CLONES)]
     law = mechanism.sparse_law(epsilon)
     response = None if law is None else law.response
     if response is not None and response[0] > response[1]:
         stay, other = response
-        either = stay + other
-        bounds.append((Clones(either, stay / either, 2.0 * other / either), _RESPONSE))
+        size, either = len(mechanism.lexicon), stay + other
+        blanket = Hiding(either, stay / either, min(size * other, 1.0), 2.0 / size)
+        bounds.append((blanket, _BLANKET))
     return bounds
 
 
-def _amplified(loss: float, others: int, clones: Clones, words: int, delta: float) -> float:
+def _amplified(loss: float, others: int, hiding: Hiding, words: int, delta: float) -> float:
     """Return the least ε of one word at which j words meet δ, rounded up.
 
     Of j words one after the other is exchanged: δ_j(j·ε) ≤ δ(ε)·(e^(jε) − 1)/(e^ε − 1).
@@ -605,7 +615,7 @@ def _amplified(loss: float, others: int, clones: Clones, words: int, delta: floa
 
     def enough(epsilon: FloatArray) -> bool:
         one = float(epsilon)
-        single = bag_delta(one, others, clones)
+        single = bag_delta(one, others, hiding)
         if single == 0.0 or words * one > 700.0:
             return single == 0.0
         group = math.expm1(words * one) / math.expm1(one) if one > 0 else float(words)
@@ -619,54 +629,57 @@ def _amplified(loss: float, others: int, clones: Clones, words: int, delta: floa
     return float(safe_end(enough, good[-1], below[0] if below else 0.0, within=_NEAR))
 
 
-def bag_delta(epsilon: float, others: int, clones: Clones) -> float:
+def bag_delta(epsilon: float, others: int, hiding: Hiding) -> float:
     """Bound δ at ε of one word in a shuffled bag, rounded up.
 
     Args:
         epsilon: ε ≥ 0.
         others: n − 1, other words in the bag.
-        clones: constants of the mechanism.
+        hiding: constants of the mechanism.
     """
-    factor, share = math.exp(min(epsilon, 700.0)), clones.share
+    factor, share = math.exp(min(epsilon, 700.0)), hiding.share
     scale = (2.0 * share - 1.0) * (1.0 + factor)
     rise = factor * share - (1.0 - share)
     if not 0.0 < rise < scale:
         return 0.0  # no number of words tells them apart by more than e^ε
-    # More clones never tell more: the least C of several stands for all.
-    counts, mass = _grouped(others, clones.chance, _STEPS)
+    # One more of the C never tells more: the least of several stands for all.
+    counts, mass = _grouped(others, hiding.chance, _STEPS)
     total = 0.0
-    for clone, weight in zip(counts.tolist(), mass.tolist(), strict=True):
-        total += weight * _told(clone + 1, clones, factor, rise / scale, (factor - 1.0) / scale)
+    for count, weight in zip(counts.tolist(), mass.tolist(), strict=True):
+        total += weight * _told(count, hiding, factor, rise / scale, (factor - 1.0) / scale)
     # The binomial laws are good to some 1e-10, relatively, and their differences to 1e-14 a group.
     return min(total * (1.0 + 1e-7) + _LOST, 1.0)
 
 
-def _told(size: int, clones: Clones, factor: float, slope: float, offset: float) -> float:
-    """Return E_T max_k [P(a > k) − e^ε·P′(a > k)] for C + 1 = `size`."""
+def _told(count: int, hiding: Hiding, factor: float, slope: float, offset: float) -> float:
+    """Return E_T max_k [P(a > k) − e^ε·P′(a > k)] for this C; 1 for too many T."""
     from scipy.stats import binom
 
-    # Without a random one of the T the others are those of T − 1: more never tell less.
-    informative, mass = _grouped(size, clones.seen, _STEPS, largest=True)
-    own = informative / size
-    k = np.floor(informative * slope + 0.5 * offset * (size - informative))
-    inside = k < informative
-    informative, mass, own, k = informative[inside], mass[inside], own[inside], k[inside]
-    others, share = np.maximum(informative - 1, 0), clones.share
-    right, wrong = binom.sf(k - 1, others, 0.5), binom.sf(k, others, 0.5)
-    unseen = (1.0 - own) * binom.sf(k, informative, 0.5)
-    of_word = own * (share * right + (1.0 - share) * wrong) + unseen
-    of_other = own * ((1.0 - share) * right + share * wrong) + unseen
-    excess = np.maximum(of_word - factor * of_other, 0.0)
-    return float(mass @ excess)
+    numbers, mass = _grouped(count, hiding.coin, _MOST_SEEN)
+    if numbers.size > 1 and numbers[1] - numbers[0] > 1:
+        return 1.0
+    # With the own word among the T, or without.
+    with_own = hiding.seen * np.append(0.0, mass)
+    without = (1.0 - hiding.seen) * np.append(mass, 0.0)
+    numbers = np.append(numbers, numbers[-1] + 1)
+    own = with_own / np.maximum(with_own + without, np.finfo(np.float64).tiny)
+    # a > k where P/P′ exceeds e^ε.
+    odds = np.divide(1.0 - own, own, out=np.zeros(own.shape), where=own > 0)
+    k = np.floor(numbers * np.minimum(slope + 0.5 * offset * odds, 1.0))
+    inside = (own > 0) & (k < numbers)
+    with_own, without, k, numbers = with_own[inside], without[inside], k[inside], numbers[inside]
+    rest, share = np.maximum(numbers - 1, 0), hiding.share
+    right, wrong = binom.sf(k - 1, rest, 0.5), binom.sf(k, rest, 0.5)
+    unseen = without * binom.sf(k, numbers, 0.5)
+    of_word = with_own * (share * right + (1.0 - share) * wrong) + unseen
+    of_other = with_own * ((1.0 - share) * right + share * wrong) + unseen
+    return float(np.maximum(of_word - factor * of_other, 0.0).sum())
 
 
-def _grouped(
-    trials: int, chance: float, steps: int, *, largest: bool = False
-) -> tuple[IntArray, FloatArray]:
+def _grouped(trials: int, chance: float, steps: int) -> tuple[IntArray, FloatArray]:
     """Return numbers of a binomial law but for its tails, and their mass.
 
-    Of more than `steps` numbers, each stands for some that follow, or that come before it if it is
-    the largest of them.
+    Of more than `steps` numbers, each stands for some that follow.
     """
     from scipy.stats import binom
 
@@ -678,4 +691,4 @@ def _grouped(
     if counts.size == last + 1 - first:
         return counts, np.asarray(binom.pmf(counts, trials, chance))
     ends = np.append(counts[1:], last + 1) - 1
-    return ends if largest else counts, np.diff(binom.cdf(ends, trials, chance), prepend=0.0)
+    return counts, np.diff(binom.cdf(ends, trials, chance), prepend=0.0)

@@ -209,7 +209,7 @@ class NearestSearch:
 
 
 def _limits(score: Float32Array, count: int, slack: FloatArray | float) -> Float32Array:
-    """Return up to where a score of each row may be among its `count` least, shape (k,)."""
+    """Return bounds of the scores that may be among the `count` least of each row, shape (k,)."""
     if count == 1:  # several times as fast as a partition
         least = score.min(axis=1)
     else:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, multinomial, norm
 
+from dpcore.arrays import FloatArray, IntArray
 from dpcore.audit.composition import (
     TEXT_DELTA,
-    Clones,
     Composition,
+    Hiding,
     allowed_powers,
     bag_delta,
     composition,
@@ -450,13 +451,13 @@ def test_no_word_of_a_bag_is_seen_more_clearly_than_the_bound_says(
 ) -> None:
     other = 1.0 / (math.exp(epsilon) + size - 1)
     laws = np.full((size, size), other) + (math.exp(epsilon) - 1.0) * other * np.eye(size)
-    seen = other * (1.0 + math.exp(epsilon))
-    response = Clones(seen, laws[0, 0] / seen, 2.0 * other / seen)
+    either = other * (1.0 + math.exp(epsilon))
+    blanket = Hiding(either, laws[0, 0] / either, size * other, 2.0 / size)
     fall = math.exp(-epsilon)
-    anything = Clones(1.0, 1.0 / (1.0 + fall), fall)
+    clones = Hiding(1.0, 1.0 / (1.0 + fall), fall, 1.0)
     for target in (0.0, 0.1, 0.4, 1.3):
         truth = true_bag_delta(laws, 1, bag, target)
-        near, far = (bag_delta(target, bag - 1, each) for each in (response, anything))
+        near, far = (bag_delta(target, bag - 1, each) for each in (blanket, clones))
         assert truth <= min(near, far)
         if bag == 1:  # nothing hides the word: the bound of the response is the truth
             assert near == pytest.approx(truth, rel=1e-6)
@@ -474,32 +475,55 @@ def test_the_bound_of_a_bag_holds_for_several_words_and_falls_with_the_bag() -> 
     assert bounds[-1] < 0.1 * bounds[0]
 
 
+@pytest.mark.parametrize("hiding", [Hiding(0.4, 0.8, 0.3, 0.1), Hiding(1.0, 0.7, 0.3, 1.0)])
 @pytest.mark.parametrize("others", [37, 300])
-def test_grouped_numbers_of_clones_bound_what_each_gives(others: int) -> None:
-    clones = Clones(0.4, 0.8, 0.3)
-    bound = bag_delta(0.05, others, clones)
-    total = 0.0
+def test_grouped_numbers_bound_what_each_gives(others: int, hiding: Hiding) -> None:
+    bound, total = bag_delta(0.05, others, hiding), 0.0
     for count in range(others + 1):
-        chance = binom.pmf(count, others, clones.chance)
+        chance = binom.pmf(count, others, hiding.chance)
         if chance > 1e-17:
-            total += chance * told_by_hand(count + 1, clones, 0.05)
-    assert total <= bound <= 1.2 * total + 1e-13
+            total += chance * told_by_hand(count, hiding, 0.05)
+    assert total <= bound <= 1.2 * total + 1e-12
 
 
-def told_by_hand(size: int, clones: Clones, target: float) -> float:
-    """δ of a bag of C + 1 = `size` clones and own word, by sums over all T and a."""
-    total, share = 0.0, clones.share
-    for informative in range(1, size + 1):
-        chance = binom.pmf(informative, size, clones.seen)
-        if chance < 1e-17:
-            continue
-        own, a = informative / size, np.arange(informative + 1)
-        up, down = binom.pmf(a - 1, informative - 1, 0.5), binom.pmf(a, informative - 1, 0.5)
-        rest = (1.0 - own) * binom.pmf(a, informative, 0.5)
+def told_by_hand(count: int, hiding: Hiding, target: float) -> float:
+    """δ of the own word among C others, by sums over all T and a."""
+    total, share, fair = 0.0, hiding.share, 0.5
+    for number in range(count + 2):
+        a = np.arange(number + 1)
+        own = hiding.seen * binom.pmf(number - 1, count, hiding.coin)
+        up, down = (binom.pmf(a - x, max(number - 1, 0), fair) for x in (1, 0))
+        unseen = (1.0 - hiding.seen) * binom.pmf(number, count, hiding.coin)
+        rest = unseen * binom.pmf(a, number, fair)
         p = own * (share * up + (1.0 - share) * down) + rest
         q = own * ((1.0 - share) * up + share * down) + rest
-        total += chance * float(np.maximum(p - math.exp(target) * q, 0.0).sum())
+        total += float(np.maximum(p - math.exp(target) * q, 0.0).sum())
     return total
+
+
+def test_what_a_bag_hides_in_truth_is_near_its_bound() -> None:
+    """By all counts of the two words, if no one else has either: a lower bound of the truth."""
+    size, bag, epsilon = 2_000, 3_000, 6.0
+    other = 1.0 / (math.exp(epsilon) + size - 1)
+    stay, rest = math.exp(epsilon) * other, 1.0 - (math.exp(epsilon) + 1.0) * other
+    mechanism = create("k-ary", lexicons.cloud(size, 3))
+    bound = shuffled(mechanism, epsilon, bag, 1, 1e-6).epsilon
+    a, b = np.meshgrid(np.arange(60), np.arange(60), indexing="ij")
+
+    def counts(first: IntArray, second: IntArray) -> FloatArray:
+        return np.asarray(
+            multinomial.pmf(
+                np.stack((first, second, bag - 1 - first - second), axis=-1),
+                bag - 1,
+                [other, other, 1.0 - 2.0 * other],
+            )
+        )
+
+    one, two, none = counts(a - 1, b), counts(a, b - 1), counts(a, b)
+    p = stay * one + other * two + rest * none
+    q = other * one + stay * two + rest * none
+    assert np.maximum(p - math.exp(bound) * q, 0.0).sum() <= 1e-6
+    assert np.maximum(p - math.exp(0.8 * bound) * q, 0.0).sum() > 1e-6
 
 
 def test_order_or_an_author_undoes_the_bag() -> None:
@@ -516,7 +540,7 @@ def test_what_no_bag_helps() -> None:
     far = create("tem", lexicons.cloud(40, 3))
     bag = shuffled(far, 40.0, 100)
     assert (bag.epsilon, bag.source) == (bag.alone, "")
-    assert "adds nothing" in bag.statement
+    assert "No bound is known" in bag.statement
     approximate = shuffled(create("gaussian", FOUR), 1.0, 10_000)
     assert (approximate.epsilon, approximate.source) == (approximate.alone, "")
     for wrong in ({"bag": 0}, {"bag": 3, "words": 4}, {"bag": 3, "delta": 0.0}):
