@@ -57,7 +57,7 @@ from dpcore.mechanisms.bulk import outputs_at
 from dpcore.mechanisms.mechanism import Mechanism, SparseLaw, check_mechanism
 from dpcore.noise.streams import check_seed, generator
 from dpcore.outwards import at_least, at_most
-from dpcore.written import Filled
+from dpcore.written import Filled, Numeral
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,7 +259,7 @@ class Reached:
     def told(self, last: int) -> Filled:
         """Return it as a sentence, if `last` releases were computed."""
         ends = {"after": self.releases, "early": self.earliest, "last": last}
-        values = ends | {"share": f"{100 * self.share:g}"}
+        values = ends | {"share": Numeral(f"{100 * self.share:g}")}
         if self.releases is None:
             return Filled("{share} of 100 words are not guessed within {last} releases", **values)
         if self.earliest == self.latest:
@@ -308,10 +308,10 @@ class Recognition:
             "Memoised answers of one person agree in every repeated word, those of two persons in "
             "{agreement} of 100; {words} repeated words recognise one of {persons:,} persons with "
             "probability {sure}",
-            agreement=at_most(self.agreement, 3, times=100),
+            agreement=Numeral(at_most(self.agreement, 3, times=100)),
             words=self.words,
             persons=self.persons,
-            sure=f"{self.certainty:g}",
+            sure=Numeral(f"{self.certainty:g}"),
         )
 
 

@@ -348,8 +348,8 @@ def _show(scene: AttackerScene, read: SentenceGuesses) -> None:
     note(f"{say(_SEEN)} {say(_READ_BY[recovered.reader])}")
     note(
         say(
-            "Smoothed by the third, which costs no ε: {restored} words are given back, to readers "
-            "and attackers alike, and {lost} that had stayed are exchanged:",
+            "Smoothed by the third, which costs no ε. Words given back, to readers and attackers "
+            "alike: {restored}; words exchanged that had stayed: {lost}.",
             restored=recovered.restored,
             lost=recovered.lost,
         )
@@ -640,4 +640,4 @@ def _in_a_bag(scene: AttackerScene, spent: Budget) -> None:
 
 
 def _bound(epsilon: float) -> str:
-    return at_most(epsilon) if epsilon < math.inf else "∞"
+    return numeral(at_most(epsilon)) if epsilon < math.inf else "∞"
