@@ -20,7 +20,7 @@ from dpcore.errors import LexiconError, ParameterError, UnknownWordError
 from dpcore.lexicon.extent import Extent, extent_of
 from dpcore.lexicon.metric import Metric
 from dpcore.lexicon.nearest_word import NearestSearch
-from dpcore.lexicon.neighbours import NeighbourTable, table_of
+from dpcore.lexicon.neighbours import NeighbourTable, stored_table, table_of
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_DIMENSION, MAX_VOCABULARY, NEIGHBOUR_TABLE_WIDTH
 
@@ -174,6 +174,7 @@ ENGLISH = "en"
 
 _CODE = re.compile(r"[a-z]{2,3}")
 _CLOSE_WORD_POOL = 5_000
+_STORED_NEAREST = 80  # of each word: more than a truncated Gumbel draw needs
 _SHOWN = 8  # words in a notebook
 
 
@@ -436,7 +437,21 @@ class Lexicon:
 
     def nearest_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
         """Return the words nearest to given words, Euclidean: `NearestSearch.of_words`."""
-        return self._nearest_search.of_words(words, count)
+        return self._nearest_search.of_words(words, count, self._stored_nearest)
+
+    @cached_property
+    def _stored_nearest(self) -> NDArray[np.int32] | None:
+        """Nearest words of every word, shape (n, w), where `neighbours` has cached them before."""
+        if self.metric is not Metric.EUCLIDEAN:
+            return None
+        table = stored_table(self.fingerprint, len(self))
+        return None if table is None else table.indices[:, :_STORED_NEAREST].copy()
+
+    def words_within(
+        self, words: IntArray, reach: float
+    ) -> list[tuple[IntArray, FloatArray]] | None:
+        """Return the words within a Euclidean distance of given words: `NearestSearch.within`."""
+        return self._nearest_search.within(words, reach)
 
     def nearest(self, queries: ArrayLike) -> IntArray:
         """Return each query's nearest word under `metric`: `dpcore.lexicon.nearest_word.nearest`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpcore.arrays import Float32Array, FloatArray, IntArray
 from dpcore.errors import ParameterError
@@ -14,6 +14,7 @@ from dpcore.lexicon.metric import Metric, distance_error, distances, gamma
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
 _FLOAT32_UNIT = 2.0**-24
+_FEW = 0.1  # share of the pairs from which on it is faster to compare all
 # A longest vector outside this range may over- or underflow as a float32 square: everything is
 # done in float64 then.
 SAFE_LENGTHS = (1e-15, 1e15)
@@ -139,7 +140,9 @@ class NearestSearch:
             indices[part], gaps[part] = candidate[order][firsts], true[order][firsts]
         return indices, gaps
 
-    def of_words(self, words: IntArray, count: int) -> tuple[IntArray, FloatArray]:
+    def of_words(
+        self, words: IntArray, count: int, table: NDArray[np.int32] | None = None
+    ) -> tuple[IntArray, FloatArray]:
         """Return the words nearest to each of some words, itself among them, and their distances.
 
         Only words that the product cannot tell apart from the `count` nearest are compared as
@@ -148,34 +151,93 @@ class NearestSearch:
         Args:
             words: indices, shape (m,).
             count: number of nearest words, 1 to n.
+            table: nearest words of every word, shape (n, w), if they are known: they are compared,
+                and a word is searched for only where that leaves a doubt.
 
         Returns:
             Indices, nearest first, equally near ones by index, and Euclidean distances, both of
             shape (m, count).
         """
-        vectors, largest = self._vectors, self.largest
-        n, d = vectors.shape
-        # Twice the error of one score, as in `_screened`, plus the confusion of rounded distances,
-        # with squares up to (2·largest)².
-        slack = 4.0 * (product_error(d) + 5.0 * distance_error(d)) * largest**2
+        vectors, n = self._vectors, len(self._vectors)
         distinct, which = np.unique(words, return_inverse=True)
         order, near = (
             np.empty((distinct.size, count), dtype=np.int64),
             np.empty((distinct.size, count)),
         )
+        if table is not None and table.shape[1] > count:
+            sure = [
+                self._of_table(table[word], word, order[i], near[i])
+                for i, word in enumerate(distinct.tolist())
+            ]
+            left = np.flatnonzero(~np.array(sure, dtype=bool))
+            if left.size:
+                order[left], near[left] = self.of_words(distinct[left], count)
+            return order[which], near[which]
         step = max(1, _BLOCK_BYTES // (4 * n))
         for start in range(0, distinct.size, step):
             block = distinct[start : start + step]
             if self._fits:
                 score = vectors[block] @ vectors.T
                 np.subtract(self._half, score, out=score)
-                limits = _limits(score, count, slack)
+                limits = _limits(score, count, self._slack)
             for i, word in enumerate(block.tolist()):
                 inside = np.flatnonzero(score[i] <= limits[i]) if self._fits else np.arange(n)
                 row = distances(vectors[inside], vectors[[word]])[0]
                 first = np.argsort(row, kind="stable")[:count]
                 order[start + i], near[start + i] = inside[first], row[first]
         return order[which], near[which]
+
+    def _of_table(
+        self, known: NDArray[np.int32], word: int, order: IntArray, near: FloatArray
+    ) -> bool:
+        """Write the nearest words among known ones; return False where others may be as near."""
+        inside = np.sort(known).astype(np.int64)
+        row = distances(self._vectors[inside], self._vectors[[word]])[0]
+        first = np.argsort(row, kind="stable")
+        chosen = first[: order.size]
+        order[:], near[:] = inside[chosen], row[chosen]
+        # All others are at least as far away as the last known one, but for rounding.
+        doubt = 4.0 * distance_error(self._vectors.shape[1])
+        return bool(near[-1] * (1.0 + doubt) < row[first[-1]])
+
+    def within(self, words: IntArray, reach: float) -> list[tuple[IntArray, FloatArray]] | None:
+        """Return, for each word, the words within a distance of it, and their distances.
+
+        Only words that the product does not place beyond `reach` are compared as
+        `dpcore.lexicon.metric.distances` does it, so some returned words are a little beyond it,
+        and every word nearer by that comparison is among them.
+
+        Args:
+            words: indices, shape (m,); m·n numbers are held.
+            reach: Euclidean distance.
+
+        Returns:
+            Indices, ascending, and distances of each word; None if so many pairs may be within
+            reach that it is faster to compare all.
+        """
+        if not (self._fits and reach < 2.0 * self.largest):
+            return None
+        vectors = self._vectors
+        score = vectors[words] @ vectors.T
+        np.subtract(self._half, score, out=score)
+        # D² < reach² is ‖x‖²/2 − x·q < (reach² − ‖q‖²)/2.
+        limits = 0.5 * reach**2 - self._half[words].astype(np.float64) + self._slack
+        near = score <= _rounded_up(limits)[:, None]
+        if np.count_nonzero(near) > _FEW * near.size:
+            return None
+        inside = [np.flatnonzero(row) for row in near]
+        own = vectors[words][:, None]
+        return [
+            (others, distances(vectors[others], point)[0])
+            for others, point in zip(inside, own, strict=True)
+        ]
+
+    @property
+    def _slack(self) -> float:
+        """Twice the error of one score, plus the confusion of rounded distances of words."""
+        # As in `_screened`, with squares up to (2·largest)².
+        d, largest = self._vectors.shape[1], self.largest
+        return 4.0 * (product_error(d) + 5.0 * distance_error(d)) * largest**2
 
     def _compare(self, points: FloatArray, words: IntArray, *, whole: bool = False) -> FloatArray:
         """Return squared distances of pairs (point, word).
@@ -214,9 +276,12 @@ def _limits(score: Float32Array, count: int, slack: FloatArray | float) -> Float
         least = score.min(axis=1)
     else:
         least = np.partition(score, count - 1, axis=1)[:, count - 1]
-    # Rounded up to the next float32, so that the cast loses no word that may be one of them.
-    limits = (least.astype(np.float64) + slack).astype(np.float32)
-    return np.asarray(np.nextafter(limits, np.float32(np.inf)))
+    return _rounded_up(least.astype(np.float64) + slack)
+
+
+def _rounded_up(limits: FloatArray) -> Float32Array:
+    """Return the next float32, so that the cast loses no word that is within a limit."""
+    return np.asarray(np.nextafter(limits.astype(np.float32), np.float32(np.inf)))
 
 
 def _parts(vectors: Float32Array) -> Iterator[FloatArray]:

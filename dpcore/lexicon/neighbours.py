@@ -217,11 +217,8 @@ def table_of(
         )
     n = len(vectors)
     width = min(NEIGHBOUR_TABLE_WIDTH, n)
-    kept = recall(fingerprint, "neighbours")
-    if kept is not None and _fits(kept, n, width):
-        return NeighbourTable(
-            kept.arrays["indices"][:, :count], kept.arrays["distances"][:, :count]
-        )
+    if (kept := stored_table(fingerprint, n)) is not None:
+        return NeighbourTable(kept.indices[:, :count], kept.distances[:, :count])
     index = ExactIndex(vectors)
     indices = np.empty((n, width), dtype=np.int32)
     gaps = np.empty((n, width), dtype=np.float32)
@@ -234,11 +231,15 @@ def table_of(
     return NeighbourTable(indices[:, :count], gaps[:, :count])
 
 
-def _fits(kept: CacheEntry, n: int, width: int) -> bool:
-    return {name: (array.shape, array.dtype.str) for name, array in kept.arrays.items()} == {
-        "indices": ((n, width), "<i4"),
-        "distances": ((n, width), "<f4"),
-    }
+def stored_table(fingerprint: str, n: int) -> NeighbourTable | None:
+    """Return the widest table of a lexicon of n words if it is cached; both arrays are mapped."""
+    kept = recall(fingerprint, "neighbours")
+    width = min(NEIGHBOUR_TABLE_WIDTH, n)
+    if kept is None or {
+        name: (array.shape, array.dtype.str) for name, array in kept.arrays.items()
+    } != {"indices": ((n, width), "<i4"), "distances": ((n, width), "<f4")}:
+        return None
+    return NeighbourTable(kept.arrays["indices"], kept.arrays["distances"])
 
 
 # Approximate index, for mechanisms whose guarantee does not depend on the search.

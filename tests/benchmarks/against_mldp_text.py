@@ -151,6 +151,7 @@ def main(name: str | None, count: int) -> None:
     from dpcore.mechanisms.registry import create
 
     lexicon = load(name)
+    lexicon.neighbours()  # computed once, as their index is
     lowest = create("truncated-gumbel", lexicon, {}).admissible.low
     epsilons = {short: 2 * lowest if short == "truncated-gumbel" else 10.0 for short in NAMES}
     words = np.random.default_rng(0).choice(len(lexicon), count, replace=False)

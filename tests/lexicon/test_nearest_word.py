@@ -8,7 +8,7 @@ from dpcore.errors import ParameterError
 from dpcore.lexicon import nearest_word as module
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
-from dpcore.lexicon.nearest_word import nearest, product_error
+from dpcore.lexicon.nearest_word import NearestSearch, nearest, product_error
 from tests.fixtures import MakeRng
 from tests.mechanisms import lexicons
 
@@ -88,17 +88,62 @@ def test_the_error_bound_of_a_float32_product_holds(dimension: int, rng: MakeRng
     assert (np.abs(single - double) <= product_error(dimension) * reach).all()
 
 
-@pytest.mark.parametrize("name", ["cloud", *lexicons.crafted()])
+def named(name: str) -> Lexicon:
+    """A cloud of words, or words that were made to be difficult."""
+    return lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]
+
+
+NAMES = ["cloud", *lexicons.crafted()]
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("width", [0, 8, 12])
 def test_words_nearest_to_words_are_those_of_all_distances_to_the_bit(
-    name: str, count: int, monkeypatch: pytest.MonkeyPatch
+    name: str, count: int, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = lexicons.cloud(90, 40) if name == "cloud" else lexicons.crafted()[name]
+    words = named(name)
     monkeypatch.setattr(module, "_BLOCK_BYTES", 16 * len(words))  # four words a product
     chosen = np.append(np.arange(len(words)), [1, 0])
     count = min(count, len(words))
-    order, near = words.nearest_words(chosen, count)
-    rows = distances(words.vectors, words.vectors[chosen])
+    # A table that is known may hold, of equally near words at its end, any.
+    everyone = distances(words.vectors, words.vectors)
+    backwards = len(words) - 1 - np.argsort(everyone[:, ::-1], axis=1, kind="stable")
+    table = backwards[:, :width].astype(np.int32) if width else None
+    order, near = NearestSearch(words.vectors).of_words(chosen, count, table)
+    rows = everyone[chosen]
     expected = np.argsort(rows, axis=1, kind="stable")[:, :count]  # of equal ones the lowest index
     np.testing.assert_array_equal(order, expected)
     np.testing.assert_array_equal(near, np.take_along_axis(rows, expected, axis=1))
+
+
+def test_a_stored_table_spares_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = lexicons.cloud(300, 20)
+    words.neighbours()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("searched")
+
+    order, near = NearestSearch(words.vectors).of_words(np.arange(300), 64)
+    monkeypatch.setattr(module, "_limits", refuse)
+    again = words.nearest_words(np.arange(300), 64)
+    np.testing.assert_array_equal(order, again[0])
+    np.testing.assert_array_equal(near, again[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_word_within_a_distance_is_found(name: str) -> None:
+    vectors = named(name).vectors
+    search, everyone = NearestSearch(vectors), distances(vectors, vectors)
+    compared = 0
+    for reach in np.unique(everyone)[1::7].tolist():
+        near = search.within(np.arange(len(vectors)), reach)
+        if near is None:
+            continue
+        for row, (inside, apart) in zip(everyone, near, strict=True):
+            assert set(np.flatnonzero(row < reach)) <= set(inside.tolist())
+            np.testing.assert_array_equal(apart, row[inside])
+            compared += 1
+    # Words whose squares over- or underflow, or most of which are so near, are left to the caller.
+    assert compared or name != "cloud"
+    assert search.within(np.arange(len(vectors)), np.inf) is None

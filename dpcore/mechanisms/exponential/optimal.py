@@ -366,7 +366,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
         """Return a_y·e^(−η·d) as a function of d and y."""
         eta, weights = self.strength(epsilon), self.weights(epsilon)
 
-        def weigh(distance: FloatArray, outputs: slice) -> FloatArray:
+        def weigh(distance: FloatArray, outputs: slice | IntArray) -> FloatArray:
             return np.asarray(np.exp(-eta * distance) * weights[outputs])
 
         return weigh

@@ -19,7 +19,7 @@ falling lines and of one constant, −c + max_y G_y, hence a step function with 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -30,7 +30,7 @@ from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError
 from dpcore.guarantee import EpsilonMeaning, Guarantee, MetricPrivacy, Rounding, Status
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.lexicon.metric import Metric
+from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import Ranking, rank
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import CERTIFIED_BY_COMMAND_WORDS
@@ -41,7 +41,7 @@ from dpcore.mechanisms.certificate import (
     around_the_rise,
     search,
 )
-from dpcore.mechanisms.distances import distances_by_word
+from dpcore.mechanisms.distances import by_word
 from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.tem_bulk import TemBulk, Weigher, outputs_by_distance
 from dpcore.mechanisms.exponential.tem_loss import effective_epsilon, effective_epsilons
@@ -169,6 +169,13 @@ def gumbel_paths(
     return limits, np.stack(outputs, axis=1)
 
 
+def _row(n: int, inside: IntArray, apart: FloatArray) -> FloatArray:
+    """Return distances to all n words, shape (n,): inf for those not inside."""
+    row = np.full(n, math.inf)
+    row[inside] = apart
+    return row
+
+
 _BLOCK_ENTRIES = 2_000_000  # float64 entries of one block of distances: 16 MB
 _ROUNDING = 1e-12  # relative, of a product of a few numbers
 
@@ -248,6 +255,16 @@ class TruncatedExponential(ExactMechanism):
 
     # -- release
 
+    def reach(self, epsilon: float) -> float:
+        """Return a distance from which on all words have one weight; inf if it is not used.
+
+        It is γ, rounded up by more than its own rounding.
+        """
+        if Metric.parse(self.metric) is not Metric.EUCLIDEAN:
+            return math.inf
+        with np.errstate(over="ignore"):
+            return float(np.float64(2.0 * self.cap) / self.nominal(epsilon)) * (1.0 + _ROUNDING)
+
     def weigher(self, epsilon: float) -> Weigher:
         """Return e^(−min(η·d, c)) as a function of d, the same for all outputs."""
         nominal = np.array([self.nominal(epsilon)])
@@ -257,13 +274,32 @@ class TruncatedExponential(ExactMechanism):
         """Return the weights e^(−min(η·D, c)) of all outputs; the largest is 1 without scaling."""
         vectors, metric = self.lexicon.vectors, Metric.parse(self.metric)
         outputs, nominal = np.arange(len(vectors)), np.array([self.nominal(epsilon)])
+        reach = self.reach(epsilon)
 
         def weights(entries: IntArray) -> Iterator[tuple[IntArray, Weights]]:
-            for members, distance in distances_by_word(vectors, entries, metric):
+            for members, distance in self._distances(entries, metric, reach):
                 logs = capped(distance, nominal, self.cap)[0]
                 yield members, Weights(np.exp(logs), logs.item, outputs)
 
         return weights
+
+    def _distances(
+        self, entries: IntArray, metric: Metric, reach: float
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield, as `distances_by_word`, distances to all words; inf for words beyond a reach."""
+        n = len(self.lexicon)
+        distinct, positions = by_word(entries)
+        step = max(1, _BLOCK_ENTRIES // n)
+        for start in range(0, len(distinct), step):
+            block = np.array(distinct[start : start + step])
+            near = None if reach == math.inf else self.lexicon.words_within(block, reach)
+            if near is None:
+                rows: Iterable[FloatArray] = distances(
+                    self.lexicon.vectors, self.lexicon.vectors[block], metric
+                )
+            else:
+                rows = (_row(n, *each) for each in near)
+            yield from zip(positions[start : start + step], rows, strict=True)
 
     def paths(
         self,
@@ -337,7 +373,7 @@ class TruncatedExponential(ExactMechanism):
 
     def bulk(self, epsilon: float) -> TemBulk:
         """Return a sampler by inversion in two steps; the first is cached for every word."""
-        return TemBulk(self, epsilon)
+        return TemBulk(self, epsilon, self.reach(epsilon))
 
     def sweep(
         self,

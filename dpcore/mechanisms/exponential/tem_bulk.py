@@ -41,8 +41,8 @@ _TOGETHER = 256  # words whose distances are one product
 _KEPT_TOGETHER = 4096  # words whose missing data are computed in one batch
 _TILE = 512  # outputs of such a product, about: it stays in the cache of the processor
 
-Weigher = Callable[["FloatArray", slice], "FloatArray"]
-"""Map from distances of words to consecutive outputs, shape (k, m), to weights, each <= 1.
+Weigher = Callable[["FloatArray", "slice | IntArray"], "FloatArray"]
+"""Map from distances of words to some outputs, shape (k, m), to weights, each <= 1.
 
 The result is a new array.
 """
@@ -72,9 +72,18 @@ class WeightedMechanism(Protocol):
 class TemBulk:
     """Sampler that finds the block of words of a draw, then the word in it."""
 
-    def __init__(self, mechanism: WeightedMechanism, epsilon: float) -> None:
-        """Set up the law at this ε."""
-        self._mechanism = mechanism
+    def __init__(
+        self, mechanism: WeightedMechanism, epsilon: float, reach: float = math.inf
+    ) -> None:
+        """Set up the law at this ε.
+
+        Args:
+            mechanism: mechanism to sample from.
+            epsilon: ε.
+            reach: Euclidean distance from which on all outputs have one weight, which is the
+                least; inf if there is none.
+        """
+        self._mechanism, self._reach = mechanism, reach
         self._epsilon, self._weigh = epsilon, mechanism.weigher(epsilon)
         self._metric = Metric.parse(mechanism.metric)
         n, d = len(mechanism.lexicon), mechanism.lexicon.dimension
@@ -152,7 +161,9 @@ class TemBulk:
         """
         right = self._mechanism.lexicon.vectors[begin:stop]
         apart = near_distances(words, right, self._metric, _TOLERANCE)
-        weights = self._weigh(apart, slice(begin, stop))
+        return self._scaled(self._weigh(apart, slice(begin, stop)))
+
+    def _scaled(self, weights: FloatArray) -> FloatArray:
         weights *= self._whole
         return np.maximum(weights, 0.5, out=weights)
 
@@ -171,8 +182,39 @@ class TemBulk:
 
     def _computed(self, words: list[int]) -> FloatArray:
         """Return the values of `_ends`, shape (k, blocks + 1)."""
-        n, blocks = len(self._mechanism.lexicon), -(-len(self._mechanism.lexicon) // self._block)
+        blocks = -(-len(self._mechanism.lexicon) // self._block)
         low, high = np.empty((2, len(words), blocks))
+        near = None
+        if self._reach < math.inf:
+            near = self._mechanism.lexicon.words_within(np.array(words), self._reach)
+        if near is None:
+            self._count(words, low, high)
+        else:
+            self._count_near(near, low, high)
+        low, high = np.cumsum(low, axis=1), np.cumsum(high, axis=1)
+        # The sums themselves are rounded (Higham 2002, 4.4).
+        error = 0.5 * (high - low)[:, -1:] + gamma(self._block + blocks + 4.0) * high[:, -1:]
+        return np.concatenate((0.5 * (low + high), error), axis=1)
+
+    def _count_near(
+        self, near: list[tuple[IntArray, FloatArray]], low: FloatArray, high: FloatArray
+    ) -> None:
+        """Write bounds of the units of each block, where all but a few outputs weigh the same."""
+        starts = np.arange(0, len(self._mechanism.lexicon), self._block)
+        sizes = np.diff(starts, append=len(self._mechanism.lexicon)).astype(np.float64)
+        beyond = self._scaled(self._weigh(np.array([[math.inf]]), slice(1)))[0, 0]
+        for i, (inside, apart) in enumerate(near):
+            weights = self._scaled(self._weigh(apart[None], inside))[0]
+            for sums, factor in ((low, math.exp(-self._tau)), (high, math.exp(self._tau))):
+                least = math.ceil(beyond * factor)
+                more = np.ceil(weights * factor) - least
+                sums[i] = least * sizes + np.bincount(
+                    inside // self._block, weights=more, minlength=sizes.size
+                )
+
+    def _count(self, words: list[int], low: FloatArray, high: FloatArray) -> None:
+        """Write bounds of the units of each block, from the weights of all outputs."""
+        n = len(self._mechanism.lexicon)
         vectors = self._mechanism.lexicon.vectors[words].astype(np.float64)
         tile = self._block * max(1, _TILE // self._block)
         for begin in range(0, n, tile):
@@ -185,10 +227,6 @@ class TemBulk:
                 np.multiply(weights, math.exp(tau), out=whole)
                 np.ceil(whole, out=whole)
                 sums[:, first : first + starts.size] = np.add.reduceat(whole, starts, axis=1)
-        low, high = np.cumsum(low, axis=1), np.cumsum(high, axis=1)
-        # The sums themselves are rounded (Higham 2002, 4.4).
-        error = 0.5 * (high - low)[:, -1:] + gamma(self._block + blocks + 2.0) * high[:, -1:]
-        return np.concatenate((0.5 * (low + high), error), axis=1)
 
     def _inside(
         self,

@@ -1,5 +1,6 @@
 """TEM at several ε by float32 distances: the exact law inverted at the same uniform numbers."""
 
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ from dpcore.lexicon.metric import distances
 from dpcore.mechanisms.bulk import OneByOne, outputs_at
 from dpcore.mechanisms.exponential import tem_bulk
 from dpcore.mechanisms.exponential.tem import TruncatedExponential
-from dpcore.mechanisms.exponential.tem_bulk import TemBulk, euclidean, outputs_by_distance
+from dpcore.mechanisms.exponential.tem_bulk import euclidean, outputs_by_distance
 from dpcore.mechanisms.registry import create
 from dpcore.noise.discrete import Digits, draws
 from dpcore.noise.streams import document_generator
@@ -106,9 +107,9 @@ def made(short: str, lexicon: str, metric: str = "euclidean") -> Any:
 
 
 def scales(mechanism: Any) -> list[float]:
-    """ε at which words hardly stay, sometimes, nearly always."""
+    """ε at which words hardly stay, sometimes, often, nearly always."""
     apart = mechanism.lexicon.with_metric(mechanism.metric).extent.diameter
-    return [1.0 / apart, 30.0 / apart, 3000.0 / apart]
+    return [1.0 / apart, 30.0 / apart, 100.0 / apart, 3000.0 / apart]
 
 
 def exact(mechanism: Any, epsilon: float, word: int) -> NDArray[np.uint64]:
@@ -126,7 +127,7 @@ def test_what_is_kept_is_as_far_off_as_is_said(name: str, short: str, metric: st
     n = len(mechanism.lexicon)
     words = range(0, n, max(1, n // 12))
     for epsilon in scales(mechanism):
-        bulk = TemBulk(mechanism, epsilon)
+        bulk = mechanism.bulk(epsilon)
         for word, row in zip(words, bulk.ends_of(words), strict=True):
             ends = exact(mechanism, epsilon, word)[
                 [*range(bulk._block - 1, n - 1, bulk._block), -1]
@@ -134,6 +135,26 @@ def test_what_is_kept_is_as_far_off_as_is_said(name: str, short: str, metric: st
             off = [abs(int(end) - int(rough)) for end, rough in zip(ends, row[:-1], strict=True)]
             assert max(off) <= row[-1]
             assert row[-1] < 1e-9 * row[-2] + n  # else right and slow
+
+
+@pytest.mark.parametrize("name", LEXICONS)
+@pytest.mark.parametrize("short", ["tem", "tem-calibrated"])
+def test_words_beyond_the_threshold_are_weighed_without_their_distances(
+    monkeypatch: pytest.MonkeyPatch, name: str, short: str
+) -> None:
+    mechanism, lexicon = made(short, name), LEXICONS[name]
+    words, left_out = np.arange(len(lexicon)), 0
+    for epsilon in scales(mechanism):
+        found = lexicon.words_within(words, mechanism.reach(epsilon))
+        left_out += 0 if found is None else sum(len(lexicon) - others.size for others, _ in found)
+        ours = {int(members[0]): weights for members, weights in mechanism.rows(epsilon)(words)}
+        with monkeypatch.context() as patched:
+            patched.setattr(type(mechanism), "reach", lambda *_: math.inf)
+            for members, weights in mechanism.rows(epsilon)(words):
+                own = ours[int(members[0])]
+                np.testing.assert_array_equal(own.values, weights.values)
+                np.testing.assert_array_equal(own.steps, weights.steps)
+    assert left_out > 0 or name not in {"cloud", "wide"}  # else nothing was compared
 
 
 @pytest.mark.slow
@@ -166,7 +187,7 @@ def test_draws_at_the_edges_of_outcomes_are_those_of_the_exact_units(
         monkeypatch.setattr(tem_bulk, "first_words", lambda *_, first=first: first)
         # A document each: one that is drawn again is drawn again as a whole.
         rngs = [document_generator(SECRET, i) for i in range(words.size)]
-        outputs = TemBulk(mechanism, epsilon)(rngs, words, np.arange(words.size + 1))
+        outputs = mechanism.bulk(epsilon)(rngs, words, np.arange(words.size + 1))
         np.testing.assert_array_equal(outputs, plain)
 
 
@@ -179,7 +200,7 @@ def test_hardly_any_draw_needs_the_exact_units(
     words = rng().integers(len(mechanism.lexicon), size=20_000)
     offsets = np.array([0, words.size])
     for epsilon in scales(mechanism):
-        fast = TemBulk(mechanism, epsilon)
+        fast = mechanism.bulk(epsilon)
         unsure: list[int] = []
 
         def counted(
