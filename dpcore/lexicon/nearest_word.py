@@ -262,12 +262,22 @@ class NearestSearch:
         np.subtract(self._half, score, out=score)
         # Twice the error of one score: of the best, and of the one that is compared with it.
         slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
-        which, candidate = np.nonzero(score <= _limits(score, 1, slack)[:, None])
-        squares = self._compare(points[which], candidate)
-        # By query, then distance, then index: the first of each query is its result.
-        order = np.lexsort((candidate, squares, which))
-        firsts = np.searchsorted(which, np.arange(len(points)))
-        return np.asarray(candidate[order][firsts], dtype=np.int64)
+        everyone = np.arange(len(points))
+        best: IntArray = score.argmin(axis=1)
+        least = score[everyone, best]
+        limits = _rounded_up(least.astype(np.float64) + slack)
+        score[everyone, best] = np.inf
+        # Nearly always one word alone is within the error: then nothing has to be compared.
+        doubtful = np.flatnonzero(score.min(axis=1) <= limits)
+        if doubtful.size:
+            score[doubtful, best[doubtful]] = least[doubtful]
+            which, candidate = np.nonzero(score[doubtful] <= limits[doubtful, None])
+            squares = self._compare(points[doubtful[which]], candidate)
+            # By query, then distance, then index: the first of each query is its result.
+            order = np.lexsort((candidate, squares, which))
+            firsts = np.searchsorted(which, np.arange(doubtful.size))
+            best[doubtful] = candidate[order][firsts]
+        return best
 
 
 def _limits(score: Float32Array, count: int, slack: FloatArray | float) -> Float32Array:
