@@ -11,7 +11,7 @@ from pages.attacker.game_view import game_view
 from pages.attacker.output_view import output_view
 from pages.attacker.person_view import found_view, person_view
 from pages.attacker.scene import GAME, AttackerScene, defined_steps
-from pages.attacker.sentence_view import budget_view, sentence_view
+from pages.attacker.sentence_view import again_view, budget_view, sentence_view
 from pages.shared import link
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_dial
@@ -22,22 +22,24 @@ from pages.shared.messages import inform
 OPEN_VIEW = "view"
 ABOUT = "about"
 OUTPUT, SENTENCE, EXPOSED = later("One output"), later("A sentence"), later("Least protected")
-WORDS, PERSON, PEOPLE, BUDGET = (
+WORDS, PERSON, PEOPLE, BUDGET, AGAIN = (
     later("Its words"),
     later("A person"),
     later("People found"),
     later("Budget"),
+    later("Day after day"),
 )
 _SENTENCE_VIEWS = {
     WORDS: sentence_view,
     PERSON: person_view,
     PEOPLE: found_view,
     BUDGET: budget_view,
+    AGAIN: again_view,
 }
 
 
 def _sentence(scene: AttackerScene) -> None:
-    """Draw a view of a sentence: its words, its person, people found by their texts, its ε."""
+    """Draw a view of a sentence: words, person, people found by texts, ε, what is posted often."""
     # No tabs of their own: a first screen has eight controls at most.
     about = segments(
         say("Guess"),
@@ -46,7 +48,7 @@ def _sentence(scene: AttackerScene) -> None:
         say(
             "The words one by one, the facts about a person in the sentence, or, as measured on "
             "other texts, who of 100 people wrote them. Budget: what the guarantees of all words "
-            "add up to."
+            "add up to. Day after day: what is posted again and again."
         ),
     )
     _SENTENCE_VIEWS[about](scene)

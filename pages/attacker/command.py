@@ -146,6 +146,18 @@ def sentence_command(scene: AttackerScene, text: str, seed: int, reader: str) ->
     return command_line("attack", *words)
 
 
+def repeated_cell(scene: AttackerScene, releases: int) -> str:
+    """Return a Python cell that prints what is guessed after r releases of a word."""
+    return "\n".join(
+        (
+            "from dpcore.attack.budget import repeated_leak",
+            *python_beginning(scene.mechanism, scene.lexicon),
+            f"leaked = repeated_leak(mechanism, {scene.epsilon!r}, {releases})",
+            "print(leaked.rows[-1])",
+        )
+    )
+
+
 def repeated_command(scene: AttackerScene, releases: int) -> str:
     """Return the command that prints what is guessed after 1 to r releases of a word."""
     return command_line("leak", *_attacked(scene), "--releases", str(releases))

@@ -42,6 +42,7 @@ from dpcore.plots.attack.success import (
 from pages.attacker.channels import channel_or_progress
 from pages.attacker.command import (
     budget_cell,
+    repeated_cell,
     repeated_command,
     sentence_cell,
     sentence_command,
@@ -443,7 +444,8 @@ def show_counts(recovered: Recovery) -> None:
     ]
     # The note repeats the text alternative of the table: what is counted matters to everybody.
     told = say(
-        "Of {count} changed content words, how many each attacker recovers",
+        "How many of the {count} content words that were changed each attacker recovers. Words "
+        "that stayed are not among them; the share above the tabs counts them too.",
         count=int(recovered.counted.sum()),
     )
     note(told)
@@ -508,14 +510,11 @@ def budget_view(scene: AttackerScene) -> None:
         )
     )
     _comes_back(scene, bench, seed)
-    _again_and_again(scene, releases)
     _in_a_bag(scene, spent)
     take_it_with_you(
         lambda: Takeaway(
             budget_cell(scene, text, releases),
             scene.mechanism.cited,
-            repeated_command(scene, max(RELEASES, min(releases, MAX_GUESSED_RELEASES))),
-            say("It prints what is guessed of a word that is released again and again."),
             typed=is_typed(),
             tables={later("Losses"): lambda: table},
         )
@@ -546,21 +545,20 @@ RELEASES = 16
 """Releases of one word that are followed: by then half of the words are guessed at usual ε."""
 
 
-def _again_and_again(scene: AttackerScene, releases: int) -> None:
-    """Draw what is guessed of a word that is released again and again, if asked."""
-    wanted_view = st.toggle(
-        say("What is guessed after many releases?"),
-        key="again",
-        bind="query-params",
-        help=say(
-            "Someone posts the same word every day, each time with fresh noise, or always with the "
+def again_view(scene: AttackerScene) -> None:
+    """Draw what is guessed of a word that is released again and again."""
+    last = whole_number(
+        say("Releases of the same word"),
+        2,
+        MAX_GUESSED_RELEASES,
+        RELEASES,
+        "repeats",
+        say(
+            "Someone posts the same word every day: each time with fresh noise, or always with the "
             "first answer (memoised). k-ary takes a second, tem some seconds, others some minutes."
         ),
+        width=250,
     )
-    if not wanted_view:
-        return
-
-    last = min(max(RELEASES, releases), MAX_GUESSED_RELEASES)
 
     def compute() -> RepeatedLeak:
         with Reporter(say("Following the releases"), stop="again_stop") as progress:
@@ -576,7 +574,7 @@ def _again_and_again(scene: AttackerScene, releases: int) -> None:
     show_figure(released_figure(table), released_caption(table), table, "again")
     # No name of a word is in them.
     who = say(describe_stranger(leaked.stranger))
-    row = leaked.rows[(min(releases, last) if releases > 1 else last) - 1]
+    row = leaked.rows[-1]
     note(
         say(
             "{who} guesses {least} to {most} of 100 {words} after {releases} releases with fresh "
@@ -591,6 +589,15 @@ def _again_and_again(scene: AttackerScene, releases: int) -> None:
     )
     for told in (leaked.reached(0.5).told(last), leaked.recognition().told):
         note(f"{say(told)}.")
+    take_it_with_you(
+        lambda: Takeaway(
+            repeated_cell(scene, last),
+            scene.mechanism.cited,
+            repeated_command(scene, last),
+            say("It prints what is guessed of a word that is released again and again."),
+            tables={later("Guesses"): lambda: table},
+        )
+    )
 
 
 _BAGS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

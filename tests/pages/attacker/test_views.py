@@ -13,7 +13,7 @@ from dpcore.mechanisms.registry import create
 from dpcore.outwards import at_least, at_most
 from dpcore.plots.attack.success import released_caption
 from dpcore.plots.style import number
-from pages.attacker.board import BUDGET, EXPOSED, SENTENCE
+from pages.attacker.board import AGAIN, BUDGET, EXPOSED, SENTENCE
 from pages.attacker.scene import GAME
 from pages.shared.once import _shelf
 from tests.pages.app import methods, shown_text, table
@@ -134,11 +134,9 @@ def test_the_budget_adds_up_and_grows_with_releases(opened: Callable[..., AppTes
     assert "For two texts that differ in nothing but their 45 protected words" in shown_text(test)
 
 
-def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -> None:
+def test_many_releases_are_followed_as_far_as_is_asked(opened: Callable[..., AppTest]) -> None:
     mechanism, epsilon = create("k-ary", small()), 8.0
-    test = opened(view=BUDGET, attacked="k-ary", eps_local=f"{epsilon}")
-    assert "Memoised answers" not in shown_text(test)
-    test.toggle(key="again").set_value(True).run()
+    test = opened(view=SENTENCE, about=AGAIN, attacked="k-ary", eps_local=f"{epsilon}")
     expected = repeated_leak(mechanism, epsilon, 16)
     text = shown_text(test)
     assert released_caption(expected.to_pandas()).finding in text
@@ -147,6 +145,8 @@ def test_many_releases_are_followed_when_asked(opened: Callable[..., AppTest]) -
     ends = f"{at_least(row.low, 3, times=100)} to {at_most(row.high, 3, times=100)}"
     assert f"words are guesses {ends} of 100 content words after 16 releases" in text
     assert f"{expected.recognition().told}." in text
+    test.number_input(key="repeats").set_value(3).run()
+    assert "of 100 content words after 3 releases" in shown_text(test)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_shuffled_bag_is_followed_when_asked(opened: Callable[..., AppTest]) -
 
 
 def test_a_mechanism_without_a_law_has_no_many_releases(opened: Callable[..., AppTest]) -> None:
-    test = opened(view=BUDGET, attacked="madlib", again="true")
+    test = opened(view=SENTENCE, about=AGAIN, attacked="madlib")
     assert "Repeated releases of this mechanism are not followed." in shown_text(test)
 
 
