@@ -32,7 +32,6 @@ from dpcore.limits import (
     MAX_AUDIT_TEM_WORDS,
     MAX_AUDIT_WORDS,
 )
-from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.mechanism import LossSearch, Mechanism
 from dpcore.noise.streams import generator
 from dpcore.written import Filled
@@ -441,7 +440,7 @@ def audit_mechanism(
     if words is None and (search := mechanism.loss_search) is not None:
         return _audit_whole(mechanism, search, value, progress)
     indices, selection = _choose(mechanism, words, seed)
-    if _bounded(mechanism):
+    if mechanism.law_bounded:
         low, high = (np.empty((indices.size, n)) for _ in range(2))
         for i, word in enumerate(indices.tolist()):
             low[i], high[i] = _bounds(mechanism, word, value)
@@ -498,10 +497,6 @@ def _audit_whole(
     selection = Filled("all pairs of the {words:,} words", words=n)
     method = _method(search.method, selection)
     return LawAudit(audit, n, n, True, method, loss.error, loss.epsilon + loss.error)
-
-
-def _bounded(mechanism: Mechanism) -> bool:
-    return isinstance(mechanism, ExactMechanism) and mechanism.law_bounded
 
 
 def _bounds(mechanism: Mechanism, word: int, epsilon: float) -> tuple[FloatArray, FloatArray]:
@@ -569,7 +564,7 @@ def _audit_pairs(
     for i in range(pairs):
         both = np.array([first[i], second[i]])
         apart = mechanism.promised_distances(both, epsilon)
-        if _bounded(mechanism):
+        if mechanism.law_bounded:
             bounds = [_bounds(mechanism, int(word), epsilon) for word in both]
             low, high = (np.stack([pair[side] for pair in bounds]) for side in (0, 1))
             losses, upper = audit_bounds(low, high, apart, epsilon)

@@ -83,11 +83,6 @@ class ExactMechanism(Mechanism):
     exact_law: ClassVar[bool] = True
     log_error: ClassVar[float | None] = _ERROR
 
-    @property
-    def law_bounded(self) -> bool:
-        """True if audits compare `log_bounds`: the computation leaves wide intervals."""
-        return False
-
     # -- required of a member
 
     @abstractmethod

@@ -309,6 +309,11 @@ class Mechanism(Settings, ABC):
         """Warning for the use on this lexicon, with computed numbers; "" if there is none."""
         return ""
 
+    @property
+    def law_bounded(self) -> bool:
+        """True if each probability is an integral between bounds: audits compare `log_bounds`."""
+        return False
+
     def __deepcopy__(self, _memo: object) -> Self:
         """Return this object: it is immutable, and its cached data are large."""
         return self

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # Measurements in groups of words: those of public samples are shared by all sessions.
 
 
-_GROUP = 8  # words measured at a time; one where every ε and run is drawn separately
+_GROUP = 8  # words measured at a time; one where a word takes seconds
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
 _SLICE_SECONDS = 2.0
@@ -83,9 +83,14 @@ class Measurements:
 
 def groups(mechanism: Mechanism, count: int) -> list[range]:
     """Return the places of the words of each group: every n-th, so that a part is spread evenly."""
-    size = 1 if choose_method(mechanism, Method.AUTO) is Method.PROTOCOL else _GROUP
+    size = 1 if _takes_long(mechanism) else _GROUP
     number = -(-count // size)  # rounded up
     return [range(i, count, number) for i in range(number)]
+
+
+def _takes_long(mechanism: Mechanism) -> bool:
+    """Return True if every ε and run is drawn separately, or every probability is an integral."""
+    return mechanism.law_bounded or choose_method(mechanism, Method.AUTO) is Method.PROTOCOL
 
 
 def measure_group(
@@ -138,7 +143,9 @@ def measure_waiting(
         )
         pulse, start = _pulse(st.empty()), time.monotonic()
         for done, (mechanism, i) in enumerate(timed(say("Measuring groups of words"), waiting)):
-            if done and time.monotonic() - start > _SLICE_SECONDS:
+            # What is there is drawn before the first group that takes long.
+            slow = _takes_long(mechanism) and not _takes_long(waiting[done - 1][0])
+            if done and (slow or time.monotonic() - start > _SLICE_SECONDS):
                 return  # button and progress stay, for the run that goes on
             places = groups(mechanism, len(work.selection))[i]
             # Stored group by group: whatever ends this run, finished groups stay.
@@ -272,8 +279,12 @@ class _Job:
             for i in range(len(groups(m, count)))
             if i not in self.store.parts[identity(m)]
         ]
-        # All mechanisms advance together, so that a stop leaves part of each.
-        return sorted(missing, key=lambda item: (item[1] + 1) / len(groups(item[0], count)))
+        # What takes long comes last; within both all mechanisms advance together, so that a stop
+        # leaves part of each.
+        return sorted(
+            missing,
+            key=lambda item: (_takes_long(item[0]), (item[1] + 1) / len(groups(item[0], count))),
+        )
 
     def collected(self, mechanisms: list[Mechanism]) -> dict[str, Deniability]:
         """Return the measurements so far by registry key."""
