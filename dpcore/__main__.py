@@ -1,7 +1,9 @@
-"""Command line of the engine: `python -m dpcore`."""
+"""The shell, `python -m dpcore`, and the program `word-privacy-lab`, which opens the app too."""
 
 import os
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 _NEEDED = {
     "click", "faiss", "filelock", "numpy", "packaging", "platformdirs", "randomgen", "scipy",
@@ -22,15 +24,40 @@ def _open_standard_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number
 
 
-if __name__ == "__main__":
+def run() -> int:
+    """Run a command of the shell; return its exit code, or end with one sentence."""
     _open_standard_streams()
     try:
         from dpcore.cli.main import main
 
-        sys.exit(main())
+        return main()
     except ModuleNotFoundError as absent:
         if absent.name not in _NEEDED:
             raise
         from dpcore.optional import install
 
         sys.exit(f"error: the package {absent.name} is missing: {install('engine')}")
+
+
+def lab() -> int:
+    """Run `word-privacy-lab`: alone it opens the app, with a command it is the shell.
+
+    `word-privacy-lab app` takes the options of `streamlit run`, such as `--server.port 8600`.
+    """
+    if sys.argv[1:] and sys.argv[1] != "app":
+        return run()
+    if find_spec("streamlit") is None:
+        from dpcore.optional import install
+
+        sys.exit(f"error: the packages of the app are missing: {install('app')}")
+    from streamlit.web.cli import main as streamlit
+
+    here = Path(__file__).resolve().parent
+    # In a checkout the app stands beside the engine; an installed one has a copy in it.
+    script = next(p for p in (here / "_app/app.py", here.parent / "app.py") if p.is_file())
+    streamlit(["run", str(script), *sys.argv[2:]], prog_name="streamlit", standalone_mode=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 
-_DISTRIBUTION = "dpcore"
+_DISTRIBUTION = "word-privacy-lab"
 _PACKAGE = Path(__file__).resolve().parent
 _IN_CHECKOUT = {
     "engine": "pip install -r requirements.txt",
@@ -62,7 +62,11 @@ def install(part: str) -> str:
     if part in _FILES:
         options = "" if part == "train" else "--no-deps "
         return f'pip install {options}-r "{_PACKAGE / _FILES[part]}"'
-    return f'pip install "{_DISTRIBUTION}[{part}]"' if part != "engine" else "pip install dpcore"
+    return (
+        f'pip install "{_DISTRIBUTION}[{part}]"'
+        if part != "engine"
+        else f"pip install {_DISTRIBUTION}"
+    )
 
 
 def install_releases(needed: Iterable[Requirement], part: str) -> str:

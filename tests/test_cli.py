@@ -388,6 +388,30 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
     assert done.stderr == ("error: the package numpy is missing: pip install -r requirements.txt\n")
 
 
+def test_the_program_opens_the_app_or_is_the_shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import streamlit.web.cli
+
+    from dpcore import __main__ as program
+
+    given: list[list[str]] = []
+    monkeypatch.setattr(streamlit.web.cli, "main", lambda args, **_: given.append(args))
+    script = str(ROOT / "app.py")
+    for typed in ([], ["app"], ["app", "--server.port", "9"]):
+        monkeypatch.setattr(sys, "argv", ["word-privacy-lab", *typed])
+        assert program.lab() == 0
+        assert given.pop() == ["run", script, *typed[1:]]
+    monkeypatch.setattr(sys, "argv", ["word-privacy-lab", "lexicon", "list"])
+    assert program.lab() == 0
+    assert "wpl-25k" in capsys.readouterr().out
+    assert not given
+    monkeypatch.setattr(program, "find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "argv", ["word-privacy-lab"])
+    with pytest.raises(SystemExit, match="packages of the app are missing: pip install"):
+        program.lab()
+
+
 def test_rewrite_says_how_many_words_stayed_and_are_unknown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

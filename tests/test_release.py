@@ -44,6 +44,7 @@ def house(tmp_path: Path) -> Path:
     write(tmp_path / "CHANGELOG.md", "# Changes\n\n## 1.2.3, 2030-01-02\n")
     write(tmp_path / "README.md", "![A page](data/pictures/page.png)\n")
     write(tmp_path / "data/pictures/page.png", "picture")
+    write(tmp_path / "app.py", "")
     project = '[project]\nlicense = "A AND B"\nlicense-files = ["LICENSE", "data/NOTICE"]\n'
     write(tmp_path / "pyproject.toml", project)
     write(tmp_path / "data/NOTICE", "A: " + ", ".join(release.ROOMS[1:]) + "\nB: audit\n")
@@ -103,33 +104,37 @@ def test_a_tag_of_this_version_on_another_commit_is_said(house: Path) -> None:
 
 
 def test_a_wheel_must_hold_what_git_holds(house: Path, tmp_path: Path) -> None:
-    info = "dpcore-1.2.3.dist-info"
+    info = "word_privacy_lab-1.2.3.dist-info"
 
     def complaints(
-        name: str = "dpcore-1.2.3-py3-none-any.whl",
+        name: str = "word_privacy_lab-1.2.3-py3-none-any.whl",
         leave: Sequence[str] = (),
         more: Sequence[str] = (),
         terms: str = "A AND B",
     ) -> list[str]:
         files = ["dpcore/__init__.py", "dpcore/_data/results/a.parquet", *more]
+        files += ["dpcore/_app/app.py", "dpcore/_app/data/pictures/page.png"]
         files += ["dpcore/_data/results/manifest.json", "dpcore/_data/audit/verdicts.json"]
         files += [f"{info}/licenses/LICENSE", f"{info}/licenses/data/NOTICE"]
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             for file in files:
                 if file not in leave:
                     archive.writestr(file, "")
-            archive.writestr(f"{info}/METADATA", f"Name: dpcore\nLicense-Expression: {terms}\n\n")
+            archive.writestr(
+                f"{info}/METADATA", f"Name: word-privacy-lab\nLicense-Expression: {terms}\n\n"
+            )
         return release.contents(house, tmp_path / name)
 
     assert complaints() == []
     assert complaints(leave=["dpcore/__init__.py"]) == ["not in the wheel: dpcore/__init__.py"]
     assert complaints(more=["dpcore/secret.txt"]) == ["in the wheel, not in git: dpcore/secret.txt"]
+    assert complaints(leave=["dpcore/_app/app.py"]) == ["not in the wheel: dpcore/_app/app.py"]
     for file in ("LICENSE", "data/NOTICE"):
         line = f"not among the licences of the wheel: {file}"
         assert complaints(leave=[f"{info}/licenses/{file}"]) == [line]
     assert complaints(terms="A") == ["the wheel does not say that it is under A AND B"]
-    assert complaints(name="dpcore-1.2.2-py3-none-any.whl") == [
-        "the wheel is dpcore-1.2.2-py3-none-any.whl"
+    assert complaints(name="word_privacy_lab-1.2.2-py3-none-any.whl") == [
+        "the wheel is word_privacy_lab-1.2.2-py3-none-any.whl"
     ]
 
 

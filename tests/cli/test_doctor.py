@@ -200,9 +200,9 @@ def test_an_installation_is_advised_what_it_can_follow(
     monkeypatch.setattr(optional, "_project", lambda: None)
     monkeypatch.setattr(optional, "_PACKAGE", tmp_path / "dpcore")
     advice = {part: optional.install(part) for part in optional._IN_CHECKOUT}
-    assert advice["app"] == 'pip install "dpcore[app]"'
-    assert advice["encoder"] == 'pip install "dpcore[encoder]"'
-    assert advice["engine"] == "pip install dpcore"
+    assert advice["app"] == 'pip install "word-privacy-lab[app]"'
+    assert advice["encoder"] == 'pip install "word-privacy-lab[encoder]"'
+    assert advice["engine"] == "pip install word-privacy-lab"
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for part, file in optional._FILES.items():
         assert advice[part].endswith(f'-r "{tmp_path / "dpcore" / file}"')
