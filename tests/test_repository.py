@@ -21,6 +21,7 @@ TOP_LEVEL = {
     "LICENSE",
     "LIMITATIONS.md",
     "README.md",
+    "SECURITY.md",
     "app.py",
     "data",
     "docs",
