@@ -7,8 +7,11 @@ import sys
 import tomllib
 from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from dpcore import __version__
 from tests import rooms, rules
@@ -50,6 +53,7 @@ DISTRIBUTION = {
     "faiss": "faiss-cpu",
     "sklearn": "scikit-learn",
     "umap": "umap-learn",
+    "yaml": "pyyaml",
 }
 # Words that a newcomer searches for, and the file that holds each.
 SOUGHT = {
@@ -351,6 +355,54 @@ def test_the_oldest_python_of_the_package_is_the_first_that_is_tested() -> None:
     assert f">={tested[0]}" == PROJECT["project"]["requires-python"]
     assert tested == sorted(tested, key=lambda version: int(version.split(".")[1]))
     assert len(tested) >= 2
+
+
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+# Fields that a form must ask for, by the word of its id.
+ASKED = {
+    "bug": {"happened", "steps", "doctor"},
+    "number": {"shown", "mechanism", "epsilon", "lexicon", "prior", "calculation"},
+    "mechanism": {"source", "guarantee", "law"},
+}
+
+
+def faults_of_a_form(form: Any) -> list[str]:
+    """Faults for which GitHub would not show a form."""
+    faults = [key for key in ("name", "description", "body") if not form.get(key)]
+    ids = [part["id"] for part in form["body"] if part["type"] != "markdown"]
+    faults += [f"{name} twice" for name in ids if ids.count(name) > 1]
+    for part in form["body"]:
+        given = part.get("attributes", {})
+        known = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+        if part["type"] not in known or set(part) - {"type", "id", "attributes", "validations"}:
+            faults.append(f"{part.get('id')}: type or keys")
+        elif not given.get("value" if part["type"] == "markdown" else "label"):
+            faults.append(f"{part.get('id')}: nothing to read")
+        if part["type"] == "checkboxes" and not all(one.get("label") for one in given["options"]):
+            faults.append(f"{part['id']}: a box without a label")
+    return faults
+
+
+@pytest.mark.parametrize("path", [p for p in FORMS if p.stem != "config"], ids=lambda p: p.stem)
+def test_a_form_for_issues_is_one_and_asks_for_what_is_needed(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert not faults_of_a_form(form)
+    required = {
+        part["id"] for part in form["body"] if part.get("validations", {}).get("required") is True
+    }
+    assert required == ASKED[path.stem]
+    text = path.read_text(encoding="utf-8")
+    assert ("SECURITY.md" in text) == (path.stem != "mechanism")
+    assert "@" not in text  # no address of anyone
+    security = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert path.stem != "number" or f"*{form['name']}*" in security
+
+
+def test_there_is_a_form_for_each_kind_of_issue() -> None:
+    assert {path.stem for path in FORMS} == {*ASKED, "config"}
+    config = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/config.yml").read_text("utf-8"))
+    assert config == {"blank_issues_enabled": False}
+    assert faults_of_a_form({"name": "A", "description": "", "body": [{"type": "text", "id": "a"}]})
 
 
 def test_contributing_asks_a_question_for_every_room_and_names_its_loop() -> None:

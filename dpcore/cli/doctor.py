@@ -6,10 +6,11 @@ Each part is imported where it is checked, since any of them may be missing.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -71,6 +72,8 @@ _MARKS = {State.GOOD: "ok", State.OPTIONAL: "--", State.BAD: "!!"}
 def doctor_command(options: Options) -> Answer:
     """Look whether everything is there and works; the exit code is 1 if something is not.
 
+    The answer names no folder and no file of yours, so it can go into a report.
+
     With --release, go through the questions of NIST SP 800-226 on a private copy, and answer them
     from its record. The exit code is 0 then, whatever the answers are: no copy meets all.
     """
@@ -110,7 +113,8 @@ def _release(path: Path) -> Answer:
                 yield from (f"   - {point}" for point in row.points)
         yield tally(rows)
 
-    result = {"version": __version__, "release": str(path), "run": str(record.get("run", ""))}
+    # Folders of a person say who they are and what they work on.
+    result = {"version": __version__, "release": path.name, "run": str(record.get("run", ""))}
     return Answer(result | walk_dict(rows), lines(), (DISCLAIMER, CITED))
 
 
@@ -128,7 +132,42 @@ def examine() -> tuple[Finding, ...]:
         _memory(),
         _data(),
     )
-    return tuple(finding for finding in found if finding is not None)
+    return tuple(
+        replace(each, found=without_places(each.found), advice=without_places(each.advice))
+        for each in found
+        if each is not None
+    )
+
+
+_PACKAGE = Path(__file__).parents[1]
+_SOUGHT = "$(python -c 'import dpcore; print(*dpcore.__path__)')"
+"""The folder of the package in the words of a shell: a command with it runs on any machine."""
+_NAMED = r"""(?:[A-Za-z]:)?[\\/][^\s\\/'"“”,;:()]"""
+_PLACE = re.compile(
+    rf"""(?<=')(?:{_NAMED}[^']*)(?=')|(?<=")(?:{_NAMED}[^"]*)(?=")"""
+    rf"""|(?<![\w.…~)\\/]){_NAMED}[^\s'"“”,;:()]*"""
+)
+"""An absolute path, in quotation marks or without blanks."""
+
+
+def without_places(text: str) -> str:
+    """Return a text without folders and files of the person, whose names may be private.
+
+    A path inside the laboratory is written from its folder on, and of a Python file elsewhere the
+    name stays, which says where an import failed. Any other path becomes an ellipsis.
+    """
+    text = text.replace(f'"{_PACKAGE}{os.sep}', f'"{_SOUGHT}{os.sep}')
+    # Whole before part: the cache may lie below the home folder.
+    folders = [os.environ.get("DPCORE_CACHE", ""), os.environ.get("DPCORE_DATA", "")]
+    for folder in (f"{_PACKAGE.parent}{os.sep}", *sorted(folders, key=len, reverse=True)):
+        # Not "/" alone, which stands in every fraction.
+        text = text.replace(folder, "…" if folder in folders else "") if folder[1:] else text
+
+    def shortened(place: re.Match[str]) -> str:
+        name = re.split(r"[\\/]", place[0])[-1]
+        return f"…/{name}" if name.endswith(".py") else "…"
+
+    return _PLACE.sub(shortened, text)
 
 
 def _guarded(name: str, look: Callable[[], Finding | None]) -> Finding | None:
@@ -257,11 +296,13 @@ def _cache() -> Finding:
     from dpcore.lexicon.cache import cache_status
 
     status = cache_status()
+    given = os.environ.get("DPCORE_CACHE")
+    where = "the folder given in DPCORE_CACHE" if given else "the usual folder of this system"
     if not status.writable:
         advice = "name another folder in DPCORE_CACHE, or everything is computed again each time"
-        return Finding("cache", State.OPTIONAL, f"{status.folder}: {status.reason}", advice)
+        return Finding("cache", State.OPTIONAL, f"{where}: {status.reason}", advice)
     size = sum(path.stat().st_size for path in status.folder.rglob("*") if path.is_file())
-    return Finding("cache", State.GOOD, f"{status.folder}, {size / 1e6:,.0f} MB")
+    return Finding("cache", State.GOOD, f"{where}, {size / 1e6:,.0f} MB")
 
 
 def _results() -> Finding:
@@ -303,7 +344,7 @@ def _free_megabytes() -> float | None:
 def _data() -> Finding:
     name, given = "real corpora", os.environ.get("DPCORE_DATA", "")
     if given and Path(given).is_dir():
-        return Finding(name, State.GOOD, given)
-    absent = f"no folder {given}" if given else "DPCORE_DATA is not set"
+        return Finding(name, State.GOOD, "the folder given in DPCORE_DATA")
+    absent = "DPCORE_DATA is not the path of a folder" if given else "DPCORE_DATA is not set"
     advice = "only `study run` of the papers' experiments and some tests need them"
     return Finding(name, State.OPTIONAL, absent, advice)

@@ -1,7 +1,9 @@
 """`doctor`: findings, missing parts, and advice."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 
 from dpcore import optional
 from dpcore.cli import doctor
-from dpcore.cli.doctor import PARTS, Finding, State, examine
+from dpcore.cli.doctor import PARTS, Finding, State, examine, without_places
 from dpcore.lexicon import catalogue
 from dpcore.lexicon.cache import bundled_data
 from dpcore.privatize.folder import record_path
@@ -96,7 +98,7 @@ def test_a_release_is_walked_through_from_its_record(
         json.loads(run(capsys, "doctor", "--json", "--release", str(place))[1])
         for place in (out, record_path(out))
     ]
-    assert results[0]["release"] == str(out)
+    assert results[0]["release"] == out.name
     assert results[0] | {"release": ""} == results[1] | {"release": ""}
     assert results[0]["rows"] == json.loads(json.dumps(walk_dict(walk(record))["rows"]))
     assert results[0]["run"] == record["run"]
@@ -265,9 +267,10 @@ def test_a_damaged_result_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     table = next((tmp_path / "e" / "experiments").glob("*.parquet"))
     table.write_bytes(table.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(recorded, "bundled_results", lambda: tmp_path / "e")
+    monkeypatch.setattr(doctor, "_PACKAGE", tmp_path / "dpcore")  # in which the results lie
     finding = by_name()["recorded results"]
     assert finding.state == State.BAD
-    assert table.name in finding.found
+    assert f"e/experiments/{table.name}" in finding.found
     assert finding.advice
 
 
@@ -307,3 +310,124 @@ def test_the_folder_of_corpora_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert by_name()["real corpora"].state == State.GOOD
     monkeypatch.setenv("DPCORE_DATA", str(tmp_path / "none"))
     assert by_name()["real corpora"].state == State.OPTIONAL
+
+
+# Words that only the person who runs the laboratory may know.
+PRIVATE = ("klabauter", "zwiebel", "fjordling", "quastenflosser", "mumpitz", "schnurps")
+
+
+def private_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home, a working folder, and variables of the environment with private names."""
+    home = tmp_path / PRIVATE[0] / f"of {PRIVATE[1]}"
+    work = home / PRIVATE[2]
+    work.mkdir(parents=True)
+    places = {
+        "HOME": home, "USERPROFILE": home, "XDG_CACHE_HOME": home / PRIVATE[3],
+        "DPCORE_DATA": work, "SECRET": PRIVATE[4],
+    }  # fmt: skip
+    for name, place in places.items():
+        monkeypatch.setenv(name, str(place))
+    monkeypatch.delenv("DPCORE_CACHE", raising=False)
+    monkeypatch.chdir(work)
+    return work
+
+
+def betrayed(*outputs: str) -> set[str]:
+    return {word for word in PRIVATE for output in outputs if word in output.lower()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", [None, "given", "a file"])
+def test_no_private_word_is_in_its_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: str
+) -> None:
+    work = private_folder(monkeypatch, tmp_path)
+    own = small_vectors(work / f"{PRIVATE[5]}.vec")
+    if cache is not None:
+        place = work / PRIVATE[3]
+        place.write_text("") if cache == "a file" else place.mkdir()
+        monkeypatch.setenv("DPCORE_CACHE", str(place))
+    if cache != "a file":  # vectors of the person, kept in the cache under their name
+        assert run(capsys, "lexicon", "add", own, "--name", PRIVATE[5])[0] == 0
+    outputs = [
+        each for options in ((), ("--json",)) for each in run(capsys, "doctor", *options)[1:]
+    ]
+    assert "DPCORE_DATA" in outputs[0]
+    assert ("DPCORE_CACHE" in outputs[0]) == (cache is not None)
+    assert not betrayed(*outputs)
+
+
+def test_no_error_that_it_repeats_has_a_private_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    work = private_folder(monkeypatch, tmp_path)
+    installed = work / "lib" / "dpcore"
+    monkeypatch.setattr(doctor, "_PACKAGE", installed)
+    monkeypatch.setattr(optional, "_PACKAGE", installed)
+    monkeypatch.setattr(optional, "_project", lambda: None)
+    there(monkeypatch, gguf=None)
+
+    def fail(name: object = None) -> None:
+        open(work / "lib" / "dpcore" / "_data" / "words.bin")  # noqa: PTH123, SIM115
+
+    def miss() -> None:
+        raise ImportError(f"cannot import name 'x' from 'y' ({work / 'site' / 'y.py'})")
+
+    monkeypatch.setattr(catalogue, "load", fail)
+    monkeypatch.setattr(recorded, "read_bundled", miss)
+    outputs = [
+        each for options in ((), ("--json",)) for each in run(capsys, "doctor", *options)[1:]
+    ]
+    assert "No such file or directory: 'dpcore/_data/words.bin'" in outputs[0]  # still of use
+    assert not betrayed(*outputs)
+
+
+def test_advice_without_a_folder_is_a_command_that_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = f'echo "{doctor._PACKAGE}/limits.py"'
+    shown = without_places(command)
+    assert str(ROOT) not in shown
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    answer = subprocess.run(shown, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert Path(answer.stdout.strip()).is_file(), answer
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no file /a/secret/b.npz: it is gone", "no file …: it is gone"),
+        ("[Errno 2] No: '/a b/secret c/d'", "[Errno 2] No: '…'"),
+        (r"No: 'C:\Users\secret\d.txt'", "No: '…'"),
+        ("import fails (/a/secret/lib/y.py)", "import fails (…/y.py)"),
+        ("files ('/a/x', '/b/y.py')", "files ('…', '…/y.py')"),
+        ("1/2 of words/texts, and / or; a/b", "1/2 of words/texts, and / or; a/b"),
+        ("see https://example.org/a/b", "see https://example.org/a/b"),
+        ("pip install -r requirements/app.txt", "pip install -r requirements/app.txt"),
+    ],
+)
+def test_places_are_taken_out_and_nothing_else(text: str, shown: str) -> None:
+    assert without_places(text) == shown
+
+
+def test_a_release_is_named_by_its_file_and_by_its_record(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Names that are published with the copy: its own, columns that are kept, and the lexicon."""
+    work = private_folder(monkeypatch, tmp_path)
+    source = work / f"{PRIVATE[5]}.csv"
+    source.write_text(f"{PRIVATE[4]},label\nterrible {PRIVATE[0]},1\nweather,0\n", "utf-8")
+    options = (
+        "privatize", str(source), "--out", str(work / "copy.csv"), "--mechanism", "tem",
+        "--epsilon", "9", "--lexicon", small_vectors(work / "public.vec"), "--text-column",
+        PRIVATE[4], "--keep", "label",
+    )  # fmt: skip
+    assert run(capsys, *options)[0] == 0
+    outputs = [
+        each
+        for more in ((), ("--json",))
+        for each in run(capsys, "doctor", "--release", str(work / "copy.csv"), *more)[1:]
+    ]
+    assert all(name in outputs[0] for name in ("label", "public.vec"))
+    assert not betrayed(*outputs)
