@@ -90,6 +90,7 @@ def test_nothing_is_said_of_a_house_in_order(house: Path) -> None:
         ("data/results/a.parquet", "changed", "a.parquet is not the file that was recorded"),
         ("data/results/new.parquet", "x", "not committed: data/results/new.parquet"),
     ],
+    ids=lambda text: text[:40],  # a whole picture is too long for the name of a test
 )
 def test_what_disagrees_is_said(house: Path, file: str, content: str, message: str) -> None:
     write(house / file, content)

@@ -224,6 +224,16 @@ def test_a_bad_file_gives_one_clear_sentence(
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.filterwarnings("ignore:string or file could not be read:DeprecationWarning")
+@pytest.mark.parametrize("last", [b"2,5", b"3x", b"1_0"])
+def test_the_last_number_of_a_file_is_read_to_its_end(
+    last: bytes, write: Callable[..., Path]
+) -> None:
+    """Releases of numpy before 2.3 take what comes before the first sign that fits no number."""
+    with pytest.raises(LexiconError, match=f"line 2 holds '{last.decode()}'"):
+        read_lexicon(write(b"a 1 2 3\nb 1 2 " + last + b"\n"))
+
+
 def test_the_line_number_is_right_across_blocks(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ from dpcore.papers.lecuyer2019.claims import largest_margin
 from dpcore.papers.overview import REPAIRS, USES, cost, headline, shown
 from dpcore.papers.xu2021 import claims as claims_gumbel
 from dpcore.plots import audit as plots
+from tests import needs
 from tests.mechanisms import lexicons
 from tests.shell import result, run, small_vectors
 
@@ -100,6 +101,7 @@ SETTINGS = AuditSettings(words=4, draws=2000)
 
 @pytest.fixture(scope="module")
 def table() -> dict[str, Verdict]:
+    needs.writer()  # one claim is about the language model
     return {entry.key: entry for entry in all_verdicts(lexicons.cloud(50, 6), SETTINGS)}
 
 

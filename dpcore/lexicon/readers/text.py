@@ -328,11 +328,11 @@ class _Parser:
         try:
             with np.errstate(over="ignore"):
                 flat = np.fromstring(b" ".join(numbers), dtype=np.float32, sep=" ")
-        except ValueError:
+        except (ValueError, DeprecationWarning):
             return None
-        return (
-            flat.reshape(-1, self.dimension) if flat.size == len(numbers) * self.dimension else None
-        )
+        # Before numpy 2.3 it only warned, and read "2,5" at the very end as 2.
+        whole = flat.size == len(numbers) * self.dimension and is_number(numbers[-1].split()[-1])
+        return flat.reshape(-1, self.dimension) if whole else None
 
     def _blame(self, tail: bytes, line: int) -> bool:
         """Leave out a row with a field that is no number; return False for any other."""

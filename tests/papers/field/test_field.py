@@ -13,6 +13,7 @@ from dpcore.lexicon.lexicon import Lexicon
 from dpcore.mechanisms.candidates.clusters import clusters
 from dpcore.mechanisms.candidates.rantext import RanText
 from dpcore.papers.claims import read_recorded, verdict
+from tests import needs
 from tests.mechanisms import lexicons, plain
 
 LEXICON = lexicons.cloud(50, 6)
@@ -154,6 +155,7 @@ def test_thirty_tokens_compose_as_binomial_responses_do() -> None:
 
 
 def test_the_loss_at_a_temperature_grows_with_the_gap_of_two_logits() -> None:
+    needs.writer()
     for epsilon in (0.5, 40.0):
         result = judged("hosted-temperature", AuditSettings(words=4, epsilon=epsilon))
         figures: dict[str, Any] = dict(result.numbers)
