@@ -75,7 +75,7 @@ def picture(sources: dict[str, str]) -> str:
 
 def declared_in() -> dict[str, str]:
     """Return the file that declares each study, by the study's name in display order."""
-    modules = [value for value in vars(studies).values() if isinstance(value, ModuleType)]
+    modules = [studies, *(each for each in vars(studies).values() if isinstance(each, ModuleType))]
     files = {
         study.name: module.__name__.replace(".", "/") + ".py"
         for module in modules
