@@ -1,0 +1,73 @@
+// A page without a server: mounts the components of the app, with what the framework would give them.
+// A page that is opened as a file loads scripts and no modules, so each component registers itself.
+
+const lab = { made: {}, styles: {}, numbers: [] };
+
+lab.component = (name, make) => {
+  lab.made[name] = make;
+};
+
+// What only an answer of the engine could follow. A dial at rest needs none: all steps are here.
+lab.answers = {
+  dial: () => true,
+  turning: () => true,
+  listing: ({ chosen }) => lab.open("papers", chosen?.key),
+};
+
+lab.open = (page, part) => {
+  const suffix = document.documentElement.lang === "en" ? "" : `-${document.documentElement.lang}`;
+  if (!part) return false;
+  window.location.href = `${page}-${part}${suffix}.html`;
+  return true;
+};
+
+lab.needsTheLab = (place) => {
+  let note = place.nextElementSibling;
+  if (!note?.classList.contains("needs")) {
+    note = document.createElement("p");
+    note.className = "needs note";
+    note.setAttribute("role", "status");
+    place.after(note);
+  }
+  note.textContent = document.querySelector("main").dataset.needs;
+};
+
+lab.mount = (place) => {
+  const { name, numbers } = place.dataset;
+  const root = place.attachShadow({ mode: "open" });
+  const style = document.createElement("style");
+  style.textContent = `:host { display: block } ${lab.styles[name] ?? ""}`;
+  root.append(style);
+  const hear = (what, value) => {
+    const answer = lab.answers[name];
+    if (!answer || !answer({ [what]: value })) lab.needsTheLab(place);
+  };
+  lab.made[name]()({
+    name,
+    key: name,
+    data: lab.numbers[numbers],
+    parentElement: root,
+    setTriggerValue: hear,
+    setStateValue: hear,
+  });
+};
+
+lab.draw = (place) => {
+  const { data, layout } = lab.numbers[place.dataset.chart];
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
+  const font = { ...layout.font, color: dark ? "#E9EEF2" : "#1B2229" };
+  Plotly.newPlot(place, data, { ...layout, ...ground, font, autosize: true }, {
+    responsive: true,
+    displaylogo: false,
+  });
+};
+
+lab.begin = () => {
+  // A part that listens is there before the dial says where it stands.
+  const parts = [...document.querySelectorAll(".part")];
+  const dials = parts.filter((place) => place.dataset.name === "dial");
+  for (const place of parts) if (!dials.includes(place)) lab.mount(place);
+  for (const place of dials) lab.mount(place);
+  for (const place of document.querySelectorAll(".chart")) lab.draw(place);
+};

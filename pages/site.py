@@ -1,0 +1,426 @@
+"""The lab without a server: `python -m pages.site OUT/` writes a folder of pages.
+
+Any web host, a memory stick or the frame of a slide can show them. Each page is run once as for a
+visitor; its words, tables and drawings are written down, with the components of the app as they
+are: they hold the numbers of every step of a dial. Each is run at other steps too, and what differs
+there is left out, so that nothing stands beside a dial that has moved on. Fields, files and all
+that needs the engine stay in the app, and the page says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from dpcore.papers.claims import CLAIMS
+from pages.lesson.lesson import computed
+from pages.lesson.steps import STEPS
+from pages.shared.contents import CONTENTS, NAME, Content
+from pages.shared.language import LANGUAGES, say, speaking
+
+_ROOT = Path(__file__).resolve().parents[1]
+_HERE = Path(__file__).parent / "opening"
+_SECONDS = 600
+_ASIDE = {"departure"}
+"""Components that serve only the server's page."""
+
+_VIEWS: dict[str, list[dict[str, str]]] = {
+    "start": [{"guessed": "60"}],
+    "tradeoff": [{"level": "40"}],
+    "crowd": [{"guessed": "50"}, {"texts": "1000"}],
+    "words": [{"eps_metric": "30"}],
+    "curves": [{"eps_metric": "30", "eps_log": "8"}],
+    "papers": [],
+    "lesson": [],
+}
+"""Address of a page -> parameters of links to the same page with its dials elsewhere."""
+
+_PARTS = {
+    "papers": ("claim", tuple(CLAIMS)),
+    "lesson": ("step", tuple(step.key for step in STEPS)),
+}
+"""Address of a page -> parameter of a link, and its values, each of which gets a page."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One element of a page, as HTML, with the numbers that a component needs.
+
+    Attributes:
+        content: HTML, with `%s` in the place of the parts inside.
+        inside: those parts.
+    """
+
+    content: str
+    inside: tuple[Part, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the HTML; nothing of a frame without content."""
+        if "%s" not in self.content:
+            return self.content
+        parts = "".join(map(str, self.inside))
+        return self.content.replace("%s", parts) if parts else ""
+
+
+@dataclass
+class Site:
+    """Folder that is written.
+
+    Attributes:
+        folder: the folder.
+        scripts: name of each component -> its file.
+    """
+
+    folder: Path
+    scripts: dict[str, str] = field(default_factory=dict)
+
+    def asset(self, name: str, text: str) -> str:
+        """Write a file of all pages once, and return its address."""
+        path = self.folder / "assets" / name
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        return f"assets/{name}"
+
+    def component(self, name: str, code: str) -> str:
+        """Write the code of a component as a script that needs no module, and return its address.
+
+        A page that is opened as a file may load scripts, and no modules.
+        """
+        whole = re.sub(r"^export default function", "return function", code, flags=re.MULTILINE)
+        # Behind all else that the module declares.
+        head, _, tail = whole.partition("\nreturn function")
+        parts = _until_closed(tail)
+        body = f"{head}\n{parts[1]}\nreturn function{parts[0]}"
+        made = f"lab.component({json.dumps(name)}, () => {{\n{body}\n}});\n"
+        return self.asset(f"{name}-{hashlib.sha256(made.encode()).hexdigest()[:8]}.js", made)
+
+
+def _until_closed(code: str) -> tuple[str, str]:
+    """Return a function's code up to its closing brace at the beginning of a line, and the rest."""
+    end = code.index("\n}\n") + 3
+    return code[:end], code[end:]
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False})
+
+
+def _marked(text: str, *, inline: bool = False) -> str:
+    """Return HTML of Markdown as the pages use it."""
+    small = re.fullmatch(r":small\[(.*)\]", text, re.DOTALL)
+    plain = re.sub(r":material/\w+:", "", small[1] if small else text)
+    made = _markdown().renderInline(plain) if inline else _markdown().render(plain)
+    return f'<div class="small">{made}</div>' if small else made
+
+
+def _table(element: Any) -> str:
+    """Return a table of at most a few hundred rows."""
+    named = json.loads(element.proto.columns or "{}")
+    frame = element.value
+    titles = {
+        name: (named.get(name) or {}).get("label") or name
+        for name in frame.columns
+        if not (named.get(name) or {}).get("hidden")
+    }
+    rows = [
+        "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row)
+        for row in frame[list(titles)].itertuples(index=False)
+    ]
+    head = "".join(f"<th>{html.escape(str(title))}</th>" for title in titles.values())
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<div class="table"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class Writer:
+    """One page, element by element."""
+
+    def __init__(self, site: Site, page: str, suffix: str) -> None:
+        """Begin a page.
+
+        Args:
+            site: the folder.
+            page: its address.
+            suffix: of the addresses of this language.
+        """
+        self._site, self._page, self._suffix = site, page, suffix
+        self.scripts: list[str] = []
+        self.data: list[str] = []
+
+    def part(self, element: Any) -> Part:
+        """Return an element and all that is in it."""
+        draw = getattr(self, f"_{element.type}", None)
+        content = "%s" if draw is None else draw(element)
+        inside = getattr(element, "children", None) or {}
+        return Part(content, tuple(self.part(inside[i]) for i in sorted(inside)))
+
+    def address(self, page: str, query: str = "") -> str:
+        """Return the address of a page of this language; of one that is not written, the menu."""
+        if page not in _VIEWS:
+            return ""
+        name, values = _PARTS.get(page, ("", ()))
+        chosen = re.fullmatch(rf"{name}=([\w-]+)", query) if name else None
+        part = f"-{chosen[1]}" if chosen and chosen[1] in values else ""
+        return f"{page}{part}{self._suffix}.html"
+
+    def _title(self, element: Any) -> str:
+        return f"<h1>{_marked(element.proto.body, inline=True)}</h1>"
+
+    def _header(self, element: Any) -> str:
+        return f"<h2>{_marked(element.proto.body, inline=True)}</h2>"
+
+    def _subheader(self, element: Any) -> str:
+        return f"<h3>{_marked(element.proto.body, inline=True)}</h3>"
+
+    def _markdown(self, element: Any) -> str:
+        return _marked(element.proto.body)
+
+    def _text(self, element: Any) -> str:
+        return f'<p class="text">{html.escape(element.proto.body)}</p>'
+
+    def _alert(self, element: Any) -> str:
+        return f'<div class="note">{_marked(element.proto.body)}</div>'
+
+    def _dataframe(self, element: Any) -> str:
+        return _table(element)
+
+    def _expander(self, element: Any) -> str:
+        label = html.escape(element.proto.label)
+        return f"<details><summary>{label}</summary>%s</details>"
+
+    def _flex_container(self, element: Any) -> str:
+        across = element.proto.flex_container.direction == 2  # HORIZONTAL
+        return f'<div class="{"row" if across else "stack"}">%s</div>'
+
+    def _column(self, element: Any) -> str:
+        return f'<div class="column" style="flex: {element.weight:.3g}">%s</div>'
+
+    def _page_link(self, element: Any) -> str:
+        label = _marked(element.proto.label, inline=True)
+        address = self.address(element.proto.page, element.proto.query_string)
+        return f'<p><a href="{address}">{label}</a></p>' if address else f"<p>{label}</p>"
+
+    def _plotly_chart(self, element: Any) -> str:
+        from plotly.offline import get_plotlyjs
+
+        self._needs(self._site.asset("plotly.js", get_plotlyjs()))
+        self.data.append(element.proto.spec)
+        return f'<div class="chart" data-chart="{len(self.data) - 1}"></div>'
+
+    def _bidi_component(self, element: Any) -> str:
+        proto = element.proto
+        name = proto.component_name.removeprefix("word_privacy_lab.")
+        if name in _ASIDE:
+            return ""
+        self._needs(self._site.component(name, proto.js_content))
+        style = self._site.scripts.setdefault(
+            f"{name}.css", self._site.asset(f"{name}.css.js", _style(name, proto.css_content))
+        )
+        self._needs(style)
+        self.data.append(proto.json)
+        return f'<div class="part" data-name="{name}" data-numbers="{len(self.data) - 1}"></div>'
+
+    def _needs(self, script: str) -> None:
+        if script not in self.scripts:
+            self.scripts.append(script)
+
+
+def _style(name: str, css: str) -> str:
+    return f"lab.styles[{json.dumps(name)}] = {json.dumps(css)};\n"
+
+
+def run_page(page: str, spoken: str, parameters: dict[str, str]) -> AppTest:
+    """Run a page as a link opens it.
+
+    Raises:
+        RuntimeError: it ends with an error.
+    """
+    test = AppTest.from_file(str(_ROOT / "app.py"), default_timeout=_SECONDS)
+    test._page_hash = calc_hash(page)
+    for name, value in ({"lang": spoken} | parameters).items():
+        test.query_params[name] = value
+    test.run()
+    if test.exception:
+        raise RuntimeError(f"the page {page} ends with: {test.exception[0].message}")
+    return test
+
+
+def _places(element: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    yield place, element
+    for i, inside in (getattr(element, "children", None) or {}).items():
+        yield from _places(inside, (*place, i))
+
+
+def _says(element: Any) -> bytes | None:
+    """Return what an element says of its own; None for a component, which follows the dial."""
+    if element.type == "bidi_component" or not hasattr(element, "proto"):
+        return None
+    if getattr(element, "children", None):
+        return None
+    if element.type == "plotly_chart":
+        return str(element.proto.spec).encode()
+    return bytes(element.proto.SerializeToString(deterministic=True))
+
+
+def still_parts(first: Any, others: list[Any]) -> Any:
+    """Remove from a page what is not the same at other steps of its dials, and return it."""
+    kept = {place: _says(element) for place, element in _places(first)}
+    for other in others:
+        there = {place: _says(element) for place, element in _places(other)}
+        for place, said in kept.items():
+            if place and said is not None and there.get(place) != said:
+                _leave_out(first, place)
+    return first
+
+
+def _leave_out(block: Any, place: tuple[int, ...]) -> None:
+    for i in place[:-1]:
+        block = block.children.get(i)
+        if block is None:
+            return
+    block.children.pop(place[-1], None)
+
+
+def write_site(folder: Path, addresses: list[str], languages: list[str]) -> list[Path]:
+    """Write the pages into a folder, and return their files.
+
+    Args:
+        folder: made if it is not there.
+        addresses: of pages, some of `_VIEWS`.
+        languages: names of languages, in the order of the menu.
+    """
+    site, written = Site(folder), []
+    for name in ("site.css", "site.js"):
+        site.asset(name, (_HERE / name).read_text(encoding="utf-8"))
+    for spoken in languages:
+        with speaking(spoken):
+            for content in CONTENTS:
+                if content.address in addresses:
+                    written += _write_page(site, content, spoken)
+    first = f"{addresses[0]}{_suffix(languages[0])}.html"
+    refresh = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={first}">'
+    index = folder / "index.html"
+    index.write_text(f'<!doctype html>{refresh}<a href="{first}">{NAME}</a>\n', encoding="utf-8")
+    return [index, *written]
+
+
+def _suffix(spoken: str) -> str:
+    return "" if spoken == next(iter(LANGUAGES)) else f"-{spoken}"
+
+
+def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
+    page = content.address
+    name, values = _PARTS.get(page, ("", ()))
+    parts: list[tuple[str, dict[str, str]]] = [("", {})]
+    parts += [(f"-{value}", {name: value}) for value in values]
+    written = []
+    for part, chosen in parts:
+        first = run_page(page, spoken, chosen).main
+        others = [run_page(page, spoken, other | chosen).main for other in _VIEWS[page]]
+        writer = Writer(site, page, _suffix(spoken))
+        body = str(writer.part(still_parts(first, others)))
+        if page == "lesson":
+            body += _answer(chosen.get(name, values[0])) + _steps(writer)
+        path = site.folder / f"{page}{part}{_suffix(spoken)}.html"
+        whole = _whole_page(content, spoken, part, writer, body)
+        path.write_text(whole, encoding="utf-8", newline="\n")
+        written.append(path)
+    return written
+
+
+def _answer(key: str) -> str:
+    """Return the answer to the question of a step of the lesson, to be opened."""
+    told = html.escape(say(computed(key).truth))
+    return f"<details><summary>{say('The answer')}</summary><p>{told}</p></details>"
+
+
+def _steps(writer: Writer) -> str:
+    """Return links to all steps of the lesson."""
+    links = (
+        f'<li><a href="{writer.address("lesson", f"step={step.key}")}">'
+        f"{html.escape(say(step.title))}</a></li>"
+        for step in STEPS
+    )
+    return f"<ol>{''.join(links)}</ol>"
+
+
+def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: str) -> str:
+    here = {content.address: ' aria-current="page"'}
+    menu = "".join(
+        f'<a href="{each.address}{_suffix(spoken)}.html"{here.get(each.address, "")}>'
+        f"{html.escape(say(each.title))}</a>"
+        for each in CONTENTS
+        if each.address in _VIEWS
+    )
+    languages = "".join(
+        f'<a lang="{name}" hreflang="{name}" href="{content.address}{part}{_suffix(name)}.html">'
+        f"{title}</a>"
+        for name, title in LANGUAGES.items()
+        if name != spoken
+    )
+    needs = say(
+        "A copy without a server: dials move, words and files of your own need the laboratory. "
+        '`pip install "word-privacy-lab[app]"`, then `word-privacy-lab`.'
+    )
+    data = ",\n".join(text.replace("<", "\\u003c") for text in writer.data)
+    scripts = "".join(f'<script src="{script}"></script>\n' for script in writer.scripts)
+    title = f"{html.escape(say(content.title))} – {NAME}"
+    return f"""<!doctype html>
+<html lang="{spoken}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="connect-src 'none'; object-src 'none'">
+<meta name="description" content="{html.escape(say(content.question))}">
+<title>{title}</title>
+<link rel="stylesheet" href="assets/site.css">
+</head>
+<body>
+<nav><b>{NAME}</b>{menu}{languages}</nav>
+<main data-needs="{html.escape(say("This needs the laboratory: the foot of the page says how."))}">
+{body}
+<footer>{_marked(needs)}</footer>
+</main>
+<script src="assets/site.js"></script>
+<script>lab.numbers = [
+{data}
+];</script>
+{scripts}<script>lab.begin();</script>
+</body>
+</html>
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Write the folder that is named."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: python -m pages.site OUT/", file=sys.stderr)
+        return 2
+    folder = Path(arguments[0])
+    if folder.exists() and any(folder.iterdir()):
+        print(f"error: {folder} is not empty: name another folder", file=sys.stderr)
+        return 2
+    for path in write_site(folder, list(_VIEWS), list(LANGUAGES)):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+"""The lab without a server: a folder of pages, opened as files with the network off."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from pages import site
+from tests.browser.pages import accessibility_faults, open_page, wait_idle
+from tests.browser.server import Server
+
+PAGES = ["start", "tradeoff", "crowd", "words"]
+MOVING = {
+    "start": [".changing", ".dial"],
+    "tradeoff": [".board", ".dial"],
+    "crowd": [".crowd", ".dial"],
+    "words": [".panes", ".dial"],
+}
+"""Page -> what follows its first dial."""
+PLACES = (0.2, 0.5, 0.8)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    site.write_site(folder, PAGES, ["en"])
+    site.write_site(folder, ["lesson"], ["de"])
+    return folder
+
+
+@pytest.fixture
+def alone(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page of a browser without a network, and what it asked for or complained of."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page, seen = context.new_page(), []
+    page.on("request", lambda request: seen.append(request.url))
+    page.on("console", lambda message: seen.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: seen.append(str(error)))
+    yield page, seen
+    context.close()
+
+
+def numbers(page: Page, parts: list[str]) -> list[list[str]]:
+    """The numbers that each part shows, in order."""
+    texts = [page.locator(part).first.inner_text() for part in parts]
+    return [re.findall(r"\d[\d.,]*", text) for text in texts]
+
+
+def turned(page: Page, place: float) -> None:
+    """Move the first dial of a page to a place between its ends."""
+    dial = page.locator(".dial input[type=range]").first
+    most = int(dial.get_attribute("max") or 0)
+    dial.evaluate(
+        "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }",
+        round(place * most),
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_same_dial_shows_the_same_numbers(
+    name: str, folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
+) -> None:
+    file, seen = alone
+    file.goto((folder / f"{name}.html").as_uri())
+    open_page(page, f"{app.url}/{name}")
+    for place in PLACES:
+        for each in (file, page):
+            turned(each, place)
+        wait_idle(page)
+        expect(file.locator(".dial").first).to_be_visible()
+        shown = numbers(file, MOVING[name])
+        assert all(shown)
+        assert shown == numbers(page, MOVING[name])
+    assert all(line.startswith("file://") for line in seen), seen
+
+
+def test_what_follows_the_dial_elsewhere_is_left_out(folder: Path) -> None:
+    first = (folder / "start.html").read_text("utf-8")
+    moved = site.run_page("start", "en", {"guessed": "60"}).main
+    usual = site.run_page("start", "en", {}).main
+    said = [
+        {element.proto.body for _, element in site._places(each) if element.type in TEXTS}
+        for each in (usual, moved)
+    ]
+    for text in said[0] ^ said[1]:
+        assert text not in first
+    assert said[0] & said[1]
+
+
+TEXTS = {"markdown", "text"}
+
+
+def test_a_button_of_the_engine_says_what_it_needs(
+    folder: Path, alone: tuple[Page, list[str]]
+) -> None:
+    page, _ = alone
+    page.goto((folder / "words.html").as_uri())
+    page.get_by_role("button", name="protected word").click()
+    expect(page.get_by_role("status").last).to_contain_text("needs the laboratory")
+
+
+def test_a_step_of_the_lesson_has_its_answer_and_leads_on(
+    folder: Path, alone: tuple[Page, list[str]]
+) -> None:
+    page, seen = alone
+    page.goto((folder / "lesson-de.html").as_uri())
+    page.get_by_text("Die Antwort").click()
+    expect(page.locator("details[open] p").last).to_contain_text(re.compile(r"\d"))
+    page.get_by_role("listitem").nth(1).get_by_role("link").click()
+    expect(page.locator("h2").first).to_contain_text("2.")
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert all(line.startswith("file://") for line in seen), seen
+
+
+def test_the_first_view_is_small(folder: Path) -> None:
+    first = (folder / "start.html").read_text("utf-8")
+    files = [
+        folder / "start.html",
+        *(folder / name for name in re.findall(r'"(assets/[^"]+)"', first)),
+    ]
+    assert sum(path.stat().st_size for path in files) < 1_000_000
+    assert all(path.is_file() for path in files)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_it_reaches_everybody(name: str, folder: Path, alone: tuple[Page, list[str]]) -> None:
+    page, _ = alone
+    page.goto((folder / f"{name}.html").as_uri())
+    expect(page.locator(".dial").first).to_be_visible()
+    assert accessibility_faults(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+
+
+def test_data_cannot_end_a_script(tmp_path: Path) -> None:
+    writer = site.Writer(site.Site(tmp_path), "start", "")
+    writer.data.append(json.dumps({"word": "</script><b>"}))
+    page = site._whole_page(site.CONTENTS[0], "en", "", writer, "")
+    assert "</script><b>" not in page
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["a", "b"]])
+def test_a_wrong_call_says_how(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.main(arguments) == 2
+    assert "usage: python -m pages.site OUT/" in capsys.readouterr().err
+
+
+def test_a_folder_that_holds_something_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    assert site.main([str(tmp_path)]) == 2
+    assert "is not empty: name another folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
