@@ -293,26 +293,21 @@ COMMON_ROWS = 5_000
 _LONG = 5
 
 
-def lonelier(lexicon: Lexicon, density: VocabularyDensity, word: int, count: int = 40) -> IntArray:
-    """Return common words whose nearest word is farther than that of a word.
+def sparsest_common(lexicon: Lexicon, density: VocabularyDensity, count: int = 40) -> IntArray:
+    """Return common words whose nearest word is far, the sparsest first.
+
+    Ordinary words of five or more letters, without function words.
 
     Args:
         lexicon: the vocabulary.
         density: of the vocabulary.
-        word: index of the word.
-        count: at most so many of the sparsest common words are looked at: ordinary words of five
-            or more letters, without function words.
-
-    Returns:
-        Indices, the sparsest first; none if the word is as sparse as they are.
+        count: at most so many words.
     """
     rules = rules_of(lexicon.language)
     common = ordinary_words(lexicon, COMMON_ROWS)
     names = [lexicon.words[i] for i in common.tolist()]
     content = [len(name) >= _LONG and rules.lower(name) not in rules.stop_words for name in names]
-    _, sparsest = extremes(density, count, common[np.array(content, dtype=bool)])
-    farther: IntArray = sparsest[density.nearest[sparsest] > density.nearest[word]]
-    return farther
+    return extremes(density, count, common[np.array(content, dtype=bool)])[1]
 
 
 def search(lexicon: Lexicon, text: str, limit: int = 20) -> IntArray:

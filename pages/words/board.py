@@ -21,7 +21,6 @@ from pages.shared.link import tabs
 from pages.shared.messages import inform, note
 from pages.shared.once import memo
 from pages.shared.taking import drawer_is_open, take_it_with_you
-from pages.shared.words import OTHER, choose
 from pages.words.maps import WHOLE, chosen_map
 from pages.words.measuring import measure, steps_left, stopped
 from pages.words.panes import map_data, pane_data, panes
@@ -36,7 +35,7 @@ from pages.words.views import (
     misreading_view,
     takeaway,
 )
-from pages.words.words import example_box, lonelier_word
+from pages.words.words import example_box, has_common_words, none_found, try_less_protected
 
 _MEASURED: dict[str, Callable[[WordsScene], None]] = {
     later("Comparison"): comparison_view,
@@ -115,10 +114,17 @@ def _panes(scene: WordsScene) -> None:
         )
     shown = chosen_map(bench)
     placed = None if shown is None else map_data(bench, shown)
-    other = lonelier_word(bench.pair)
+    epsilon = epsilon_of(group)
     panes(
-        data | {"step": steps.index(epsilon_of(group)), "map": placed, "offered": other},
-        on_lonelier=lambda: None if other is None else choose(OTHER, other),
+        data
+        | {
+            "step": steps.index(epsilon),
+            "map": placed,
+            "offers": has_common_words(bench),
+            "none found": none_found(bench, mechanism, epsilon),
+        },
+        # At the ε of the click: the dial may have moved since the panes were drawn.
+        on_less_protected=lambda: try_less_protected(bench, mechanism, epsilon_of(group)),
     )
     example_box()
 

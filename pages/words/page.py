@@ -37,6 +37,11 @@ _STYLE = """
   [data-testid=stMainBlockContainer] h1 { font-size: 1.45rem; }
   [data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock] { gap: 0.3rem; }
   .st-key-title_controls > * { flex: 1 1 45% !important; min-width: 0; }
+  /* The choice of what the panes show comes after them: the verdict takes its room in the first
+     screen. */
+  [data-testid=stLayoutWrapper]:has(> .st-key-words_view) { order: 1; }
+  [data-testid=stLayoutWrapper]:has(> .st-key-words_view) ~ * { order: 2; }
+  [data-testid=stLayoutWrapper]:has(> .st-key-words_view) + * { order: 0; }
 }
 """
 

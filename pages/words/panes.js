@@ -89,6 +89,8 @@ function show(state, number) {
   stopPlay(state);
   for (const pane of state.panes) step(state, pane);
   const row = state.data.rows[state.step];
+  say(state, state.status, "");
+  if (state.asking) state.asking.disabled = row === null;
   say(state, state.caption, row === null
     ? filled(words.undefined, { mechanism: state.data.mechanism, reading: state.data.readings[state.step] })
     : state.data.captions[row]);
@@ -111,12 +113,14 @@ function build(state) {
     button.addEventListener("click", () => act(state));
     buttons.append(button);
   }
-  if (data.offered) {
-    const button = element("button", "", words.lonelier);
+  state.asking = null;
+  if (data.offers) {
+    const button = element("button", "", words["less protected"]);
     button.type = "button";
-    button.title = words["lonelier help"];
-    button.addEventListener("click", () => state.send("lonelier", true));
-    buttons.append(button);
+    button.title = words["less protected help"];
+    button.addEventListener("click", () => state.send("less_protected", true));
+    buttons.prepend(button);
+    state.asking = button;
   }
   state.status = element("span", "status");
   state.status.setAttribute("role", "status");
@@ -133,7 +137,7 @@ function build(state) {
     (line) => element("p", "", filled(words[line], data.map || {}))));
   how.append(element("p", "", filled(data.exact ? words.exact : words.estimated, data)));
   const board = element("div", "board");
-  board.append(pair, state.caption, key, buttons, how);
+  board.append(pair, state.caption, buttons, key, how);
   root.replaceChildren(board, state.card);
   for (const pane of state.panes) listen(state, pane);
 }
@@ -206,7 +210,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   state.send = setTriggerValue;
   speakAs(data);
-  const { step: wanted, ...rest } = data;
+  const { step: wanted, "none found": none, ...rest } = data;
   const content = JSON.stringify(rest);
   if (content !== state.content) {
     state.content = content;
@@ -220,6 +224,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     arrangeAll(state);
     state.root.style.minHeight = "";
   } else if (wanted !== state.step) show(state, wanted);
+  // Once for each click: it is about this ε, and a step of the dial takes it away.
+  if (none && none.number !== state.none) {
+    state.none = none.number;
+    say(state, state.status, none.text);
+  }
   return () => {
     cancelAnimationFrame(state.frame);
     window.removeEventListener("dpcore:dial", state.dial);

@@ -62,10 +62,11 @@ PANES = {
     "undefined": later("{mechanism} is not defined at {reading}."),
     "one draw": later("One draw"),
     "hundred": later("A hundred"),
-    "lonelier": later("Try a lonelier word"),
-    "lonelier help": later(
-        "Puts a common word with no near word in the second place, another one each time. Usually "
-        "it is less protected: the sentence above says by how much."
+    "less protected": later("Try a less protected word"),
+    "less protected help": later(
+        "Puts a common word in the second place that is guessed clearly more often than the first "
+        "one under this mechanism at this ε, another one each time. The sentence beside the "
+        "buttons says by how much."
     ),
     "key": later(
         "10 of 100: area is probability. Rings are true distances, direction has no meaning."
@@ -166,13 +167,14 @@ def _component(name: str, *code: str, css: str | None = None) -> Callable[..., A
     return st.components.v2.component(f"word_privacy_lab.{name}", css=style, js=js)
 
 
-def panes(data: dict[str, Any], on_lonelier: Callable[[], None]) -> None:
+def panes(data: dict[str, Any], on_less_protected: Callable[[], None]) -> None:
     """Draw the two panes.
 
     Args:
         data: from `pane_data`, with `step`, the place of ε on the slider of its group, `map`, from
-            `map_data` or None, and `offered`, a word that may take the second one's place or None.
-        on_lonelier: called when that word is asked for.
+            `map_data` or None, `offers`, True if another second word can be asked for, and
+            `none found`, the sentence that there is none, with a number, or None.
+        on_less_protected: called when another second word is asked for.
     """
     # In this order: the scripts become one, and the later ones use the earlier.
     code = (
@@ -185,7 +187,11 @@ def panes(data: dict[str, Any], on_lonelier: Callable[[], None]) -> None:
         "panes.js",
     )
     component = _component("panes", *code, css="panes.css")
-    component(key="panes", data=data | for_component(PANES), on_lonelier_change=on_lonelier)
+    component(
+        key="panes",
+        data=data | for_component(PANES),
+        on_less_protected_change=on_less_protected,
+    )
 
 
 def pane_data(

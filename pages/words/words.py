@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.errors import DpcoreError, UnknownWordError
 from dpcore.lexicon.lexicon import Lexicon
-from dpcore.measure.density import VocabularyDensity, lonelier, search
-from dpcore.measure.pair import Pair
+from dpcore.measure.density import VocabularyDensity, search, sparsest_common
+from dpcore.measure.pair import less_protected
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, resolve
-from dpcore.plots.maps.panes import shortened
+from dpcore.plots.maps.panes import APART, shortened
 from pages.shared.language import later, numeral, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
+from pages.shared.once import session_memo
 from pages.shared.session import Settings, mechanism
 from pages.shared.sidebar import MECHANISM_WIDTH, START_MECHANISM
 from pages.shared.table import show_table
 from pages.shared.words import OTHER, WORD, choose, exchange, spelled
-from pages.words.bench import PairBench
+from pages.words.bench import SEED, PairBench
 from pages.words.density import density_of
 from pages.words.scene import EXAMPLES, MECHANISM, show_example, show_mechanism
 from pages.words.tables import facts_table, neighbour_table
@@ -37,6 +38,7 @@ TITLES = (later("First word"), later("Second word"))
 MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 _EXAMPLE, _KEPT = "words_example", "words_mechanism"
+_LESS_PROTECTED, _NONE_FOUND = "less_protected", "none_less_protected"
 
 
 def example_box() -> None:
@@ -66,15 +68,56 @@ def example_box() -> None:
     )
 
 
-def lonelier_word(pair: Pair) -> str | None:
-    """Return a common word with no near word, after the second one in their list; None if none."""
-    density = density_of(pair.lexicon)
-    if density is None:
+def has_common_words(bench: PairBench) -> bool:
+    """Return True if words can be offered for the second place without waiting."""
+    return density_of(bench.pair.lexicon) is not None
+
+
+def try_less_protected(bench: PairBench, kind: Mechanism, epsilon: float) -> None:
+    """Put a less protected word in the second place, another one each time, or say there is none.
+
+    Args:
+        bench: the two words.
+        kind: mechanism in the panes.
+        epsilon: ε of its dial.
+    """
+    density = density_of(bench.pair.lexicon)
+    if density is None or epsilon not in kind.admissible:
+        return
+    words, (first, second) = bench.pair.lexicon, bench.pair.words
+
+    def compute() -> list[int]:
+        offered = sparsest_common(words, density)
+        found = less_protected(kind, first, offered, epsilon, margin=APART, seed=SEED)
+        return [int(i) for i in found]
+
+    # In the session: the first word may come from a typed text.
+    found = session_memo(_LESS_PROTECTED, (kind, first, epsilon), compute, 20)
+    begin = found.index(second) + 1 if second in found else 0
+    other = next((i for i in found[begin:] + found[:begin] if i != second), None)
+    if other is not None:
+        choose(OTHER, words.words[other])
+        return
+    told = st.session_state.get(_NONE_FOUND)
+    # Numbered, so that a second click tells it once more.
+    number = 1 if told is None else told[1] + 1
+    st.session_state[_NONE_FOUND] = ((*bench.pair.names, kind, epsilon), number)
+
+
+def none_found(bench: PairBench, kind: Mechanism, epsilon: float) -> dict[str, Any] | None:
+    """Return the sentence that no other word is less protected, and its number; None if not asked.
+
+    It is about one pair under one mechanism at one ε.
+    """
+    told = st.session_state.get(_NONE_FOUND)
+    if told is None or told[0] != (*bench.pair.names, kind, epsilon):
         return None
-    words, second = pair.lexicon.words, pair.names[1]
-    others = [words[i] for i in lonelier(pair.lexicon, density, pair.words[0]).tolist()]
-    begin = others.index(second) + 1 if second in others else 0
-    return next((word for word in others[begin:] + others[:begin] if word != second), None)
+    sentence = say(
+        "No other common word that was tried is guessed clearly more often than “{word}” here: "
+        "raise or lower ε, or choose another mechanism.",
+        word=shortened(bench.pair.names[0]),
+    )
+    return {"text": sentence, "number": told[1]}
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGenerator) -> None:

@@ -17,11 +17,11 @@ from dpcore.measure.density import (
     bundled_density,
     density_from_table,
     extremes,
-    lonelier,
     neighbourhood,
     ordinary_words,
     read_density,
     search,
+    sparsest_common,
     vocabulary_density,
     within_radius,
     write_density,
@@ -108,17 +108,15 @@ def test_extremes_are_ordinary_words_if_asked() -> None:
     assert words[sparse[0]] == "don't"
 
 
-def test_lonelier_words_are_common_content_words_that_are_farther_from_all_others() -> None:
+def test_the_sparsest_common_words_are_content_words() -> None:
     words = ("horses", "ponies", "between", "cow", "violin", "umbrella", "x9999")
     rows = np.array([0.0, 1.0, 10.0, 20.0, 32.0, 47.0, 90.0])[:, None]
     lexicon = Lexicon("crafted", words, rows.astype(np.float32), language="en")
     density = vocabulary_density(lexicon, 1)
     assert density.nearest.tolist() == [1, 1, 9, 10, 12, 15, 43]
-    lonelier_of = {word: lonelier(lexicon, density, i).tolist() for i, word in enumerate(words)}
-    assert lonelier_of["horses"] == [5, 4]  # no function word, none of three letters, no number
-    assert lonelier_of["violin"] == [5]
-    assert lonelier_of["umbrella"] == []
-    assert lonelier(lexicon, density, 0, count=1).tolist() == [5]
+    # No function word, none of three letters, no number.
+    assert sparsest_common(lexicon, density).tolist() == [5, 4, 1, 0]
+    assert sparsest_common(lexicon, density, count=1).tolist() == [5]
 
 
 def test_the_metric_of_the_lexicon_does_not_matter(small: Lexicon) -> None:

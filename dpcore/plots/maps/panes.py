@@ -120,11 +120,13 @@ def _both(parts: Sequence[str]) -> str:
 _LONGEST = 24  # letters of a word in a sentence
 _NEVER = 1e-6
 _SEEN = 0.1  # of the upper end: an estimate below it tells no more than that end
-_LONELY = 0.1  # of the outputs: a word stands alone if it is guessed this much more often
 _WORDS = 25  # in a finding
 
 CROWD, ALONE, ALIKE, UNKNOWN = "crowd", "alone", "alike", ""
 """Standing of one of two words by how often it is guessed; unknown if estimates overlap."""
+
+APART = 0.1
+"""A word stands alone if it is guessed in so many more of its outputs than the other."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def standings(guesses: Sequence[Guess]) -> tuple[str, str]:
     first, second = guesses
     if first.low != first.high and first.low <= second.high and second.low <= first.high:
         return UNKNOWN, UNKNOWN
-    if abs(first.value - second.value) < _LONELY:
+    if abs(first.value - second.value) < APART:
         return ALIKE, ALIKE
     return (ALONE, CROWD) if first.value > second.value else (CROWD, ALONE)
 

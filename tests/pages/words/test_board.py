@@ -2,23 +2,25 @@
 
 import base64
 import json
+import math
 import shlex
 from collections.abc import Callable
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpcore.cli.main import main
-from dpcore.lexicon.catalogue import load
 from dpcore.measure.maps.fit import DEFAULT_PAIR
-from dpcore.measure.pair import Pair
+from dpcore.plots.maps.panes import APART
 from dpcore.plots.style import style_of
 from pages.shared import session as resources
 from pages.shared.session import CURVE_MECHANISMS
+from pages.shared.words import OTHER
 from pages.words import measuring, scene
 from pages.words.scene import EXAMPLES, Example
 from pages.words.tables import swatch
-from pages.words.words import lonelier_word
+from pages.words.words import none_found, try_less_protected
 from tests.pages.app import dials, figures, methods, shown_text, unopened
 from tests.pages.words.reading import FEW, panes, shown, table, watch_sessions
 
@@ -74,18 +76,75 @@ def test_an_example_shows_what_its_title_says(
     assert test.selectbox(key="words_example").value is None  # it can be chosen once more
 
 
-def test_a_lonelier_word_is_common_and_another_each_time() -> None:
-    bundled = load()
-    names, offers = ["june", "july"], []
-    for _ in range(3):
-        word = lonelier_word(Pair.of(bundled, *names))
+def click(names: tuple[str, str], key: str, epsilon: float) -> str | None:
+    """Ask for a less protected second word; return it, or None if the page says there is none."""
+    words = resources.lexicon("default")
+    bench = scene.bench_for(words, *names)
+    kind = resources.mechanism(words, key)
+    st.session_state.pop(OTHER, None)
+    before = none_found(bench, kind, epsilon)
+    try_less_protected(bench, kind, epsilon)
+    other = st.session_state.get(OTHER)
+    told = none_found(bench, kind, epsilon)
+    assert (other is None) == (told != before)
+    return other
+
+
+def test_a_less_protected_word_is_guessed_more_often_and_is_another_each_time() -> None:
+    key, epsilon = "truncated-gumbel.v1", math.exp(8.5)
+    words = resources.lexicon("default")
+    kind = resources.mechanism(words, key)
+    stays = lambda word: kind.law(word, epsilon).probability(word)  # noqa: E731
+    names, offers = ("doctor", "violin"), []
+    for _ in range(11):
+        word = click(names, key, epsilon)
         assert word is not None
+        assert stays(word) >= stays("doctor") + APART
         offers.append(word)
-        names[1] = word
-    assert offers == ["swift", "regards", "familiar"]
-    pair = Pair.of(bundled, "june", "swift")
-    assert pair.gaps[1] > 2 * pair.gaps[0]
-    assert lonelier_word(Pair.of(bundled, "swift", "june")) is None
+        names = ("doctor", word)
+    # Ten in descending order, then the first of them again.
+    assert len(set(offers)) == 10
+    assert offers[-1] == offers[0]
+    assert [stays(word) for word in offers[:10]] == sorted(map(stays, offers[:10]), reverse=True)
+    # The first word is a lonely one itself: those that are left are guessed more often still.
+    assert click((offers[0], "doctor"), key, epsilon) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "epsilon"),
+    [
+        ("k-ary.v1", 10.0),  # all words stay equally often
+        ("madlib.v1", 0.1),  # no word stays
+        ("madlib.v1", 1000.0),  # all words stay
+        ("optimal.v1", 0.1),
+    ],
+)
+def test_where_no_word_is_less_protected_the_page_says_so(key: str, epsilon: float) -> None:
+    assert click(("doctor", "violin"), key, epsilon) is None
+    words = resources.lexicon("default")
+    bench, kind = scene.bench_for(words, "doctor", "violin"), resources.mechanism(words, key)
+    told = none_found(bench, kind, epsilon)
+    assert told is not None
+    assert told["text"].startswith("No other common word that was tried is guessed clearly more")
+    assert "raise or lower ε" in told["text"]
+    # A second click tells it once more; it is about this pair, this mechanism and this ε alone.
+    try_less_protected(bench, kind, epsilon)
+    again = none_found(bench, kind, epsilon)
+    assert again == told | {"number": told["number"] + 1}
+    assert none_found(bench, kind, 2 * epsilon) is None
+    assert none_found(bench, resources.mechanism(words, "tem.v1"), epsilon) is None
+    assert none_found(scene.bench_for(words, "violin", "doctor"), kind, epsilon) is None
+
+
+def test_where_a_mechanism_is_not_defined_a_click_changes_nothing() -> None:
+    words = resources.lexicon("default")
+    kind = resources.mechanism(words, "trlaplace.v1")
+    assert 1000.0 not in kind.admissible
+    bench = scene.bench_for(words, "doctor", "violin")
+    st.session_state.pop(OTHER, None)
+    try_less_protected(bench, kind, 1000.0)
+    assert OTHER not in st.session_state
+    assert none_found(bench, kind, 1000.0) is None
 
 
 def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
