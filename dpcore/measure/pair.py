@@ -342,7 +342,7 @@ def less_protected(
         return np.asarray((drawn == words[:, None]).mean(axis=1))
 
     least = float(stay(np.array([word]), _REFERENCE)[0]) + margin
-    others = candidates[candidates != word]
+    others: IntArray = candidates[candidates != word]
     if mechanism.rays is None and mechanism.column_form is None:
         others = others[:_SLOW]
     if not (others.size and least <= 1.0):

@@ -114,17 +114,15 @@ def _panes(scene: WordsScene) -> None:
         )
     shown = chosen_map(bench)
     placed = None if shown is None else map_data(bench, shown)
-    epsilon = epsilon_of(group)
     panes(
         data
         | {
-            "step": steps.index(epsilon),
+            "step": steps.index(epsilon_of(group)),
             "map": placed,
             "offers": has_common_words(bench),
-            "none found": none_found(bench, mechanism, epsilon),
+            "none found": none_found(scene),
         },
-        # At the ε of the click: the dial may have moved since the panes were drawn.
-        on_less_protected=lambda: try_less_protected(bench, mechanism, epsilon_of(group)),
+        on_less_protected=lambda: try_less_protected(scene),
     )
     example_box()
 

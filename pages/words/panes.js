@@ -228,6 +228,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (none && none.number !== state.none) {
     state.none = none.number;
     say(state, state.status, none.text);
+    state.status.scrollIntoView({ block: "nearest" }); // on a phone it may end below the window
   }
   return () => {
     cancelAnimationFrame(state.frame);

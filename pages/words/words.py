@@ -16,6 +16,8 @@ from dpcore.measure.pair import less_protected
 from dpcore.mechanisms.mechanism import Mechanism
 from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.plots.maps.panes import APART, shortened
+from pages.shared.dial import group_of
+from pages.shared.epsilon_dial import epsilon_of
 from pages.shared.language import later, numeral, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
@@ -26,7 +28,13 @@ from pages.shared.table import show_table
 from pages.shared.words import OTHER, WORD, choose, exchange, spelled
 from pages.words.bench import SEED, PairBench
 from pages.words.density import density_of
-from pages.words.scene import EXAMPLES, MECHANISM, show_example, show_mechanism
+from pages.words.scene import (
+    EXAMPLES,
+    MECHANISM,
+    WordsScene,
+    show_example,
+    show_mechanism,
+)
 from pages.words.tables import facts_table, neighbour_table
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ MATCHES = 12
 _FIND, _MATCH, _UNKNOWN = "find_", "match_", "unknown_"
 _EXAMPLE, _KEPT = "words_example", "words_mechanism"
 _LESS_PROTECTED, _NONE_FOUND = "less_protected", "none_less_protected"
+_FEW = 10  # words tried under each other mechanism, of which one is enough
 
 
 def example_box() -> None:
@@ -73,51 +82,83 @@ def has_common_words(bench: PairBench) -> bool:
     return density_of(bench.pair.lexicon) is not None
 
 
-def try_less_protected(bench: PairBench, kind: Mechanism, epsilon: float) -> None:
+def try_less_protected(scene: WordsScene) -> None:
     """Put a less protected word in the second place, another one each time, or say there is none.
 
-    Args:
-        bench: the two words.
-        kind: mechanism in the panes.
-        epsilon: ε of its dial.
+    At the ε of the dials now: they may have moved since the page was drawn.
     """
-    density = density_of(bench.pair.lexicon)
-    if density is None or epsilon not in kind.admissible:
-        return
-    words, (first, second) = bench.pair.lexicon, bench.pair.words
-
-    def compute() -> list[int]:
-        offered = sparsest_common(words, density)
-        found = less_protected(kind, first, offered, epsilon, margin=APART, seed=SEED)
-        return [int(i) for i in found]
-
-    # In the session: the first word may come from a typed text.
-    found = session_memo(_LESS_PROTECTED, (kind, first, epsilon), compute, 20)
+    words, (first, second) = scene.bench.pair.lexicon, scene.bench.pair.words
+    kind = scene.mechanism
+    if _epsilon(kind) not in kind.admissible:
+        return  # the panes say so
+    found = _less_protected(words, first, kind)
     begin = found.index(second) + 1 if second in found else 0
     other = next((i for i in found[begin:] + found[:begin] if i != second), None)
     if other is not None:
         choose(OTHER, words.words[other])
         return
+    elsewhere = (each for each in scene.compared if each != kind)
+    better = next((each for each in elsewhere if _less_protected(words, first, each, _FEW)), None)
     told = st.session_state.get(_NONE_FOUND)
     # Numbered, so that a second click tells it once more.
-    number = 1 if told is None else told[1] + 1
-    st.session_state[_NONE_FOUND] = ((*bench.pair.names, kind, epsilon), number)
+    number = 1 if told is None else told["number"] + 1
+    st.session_state[_NONE_FOUND] = {"about": _about(scene), "better": better, "number": number}
 
 
-def none_found(bench: PairBench, kind: Mechanism, epsilon: float) -> dict[str, Any] | None:
+def none_found(scene: WordsScene) -> dict[str, Any] | None:
     """Return the sentence that no other word is less protected, and its number; None if not asked.
 
     It is about one pair under one mechanism at one ε.
     """
     told = st.session_state.get(_NONE_FOUND)
-    if told is None or told[0] != (*bench.pair.names, kind, epsilon):
+    if told is None or told["about"] != _about(scene):
         return None
-    sentence = say(
-        "No other common word that was tried is guessed clearly more often than “{word}” here: "
-        "raise or lower ε, or choose another mechanism.",
-        word=shortened(bench.pair.names[0]),
-    )
-    return {"text": sentence, "number": told[1]}
+    word, better = shortened(scene.bench.pair.names[0]), told["better"]
+    if better is None:
+        sentence = say(
+            "No other common word that was tried is guessed clearly more often than “{word}” here: "
+            "raise or lower ε, or choose another mechanism.",
+            word=word,
+        )
+    else:
+        sentence = say(
+            "No other common word that was tried is guessed clearly more often than “{word}” here: "
+            "choose {mechanism}, under which some are.",
+            word=word,
+            mechanism=better.short,
+        )
+    return {"text": sentence, "number": told["number"]}
+
+
+def _about(scene: WordsScene) -> tuple[object, ...]:
+    return scene.bench.pair.names, scene.mechanism, _epsilon(scene.mechanism)
+
+
+def _epsilon(kind: Mechanism) -> float:
+    return epsilon_of(group_of(kind.meaning))
+
+
+def _less_protected(words: Lexicon, first: int, kind: Mechanism, tried: int = 40) -> list[int]:
+    """Return common words that stand alone beside a word, at the ε of the mechanism's dial.
+
+    Args:
+        words: the lexicon.
+        first: index of the word.
+        kind: the mechanism.
+        tried: so many of the sparsest common words are compared with it.
+    """
+    density, epsilon = density_of(words), _epsilon(kind)
+    # The dial is that of a group: this mechanism may be undefined at some of its steps.
+    if density is None or epsilon not in kind.admissible:
+        return []
+
+    def compute() -> list[int]:
+        common = sparsest_common(words, density, tried)
+        found = less_protected(kind, first, common, epsilon, margin=APART, seed=SEED)
+        return [int(i) for i in found]
+
+    # In the session: the first word may come from a typed text.
+    return session_memo(_LESS_PROTECTED, (kind, first, epsilon, tried), compute, 20)
 
 
 def search_boxes(words: Lexicon, names: tuple[str, str], found_place: DeltaGenerator) -> None:

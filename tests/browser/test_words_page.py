@@ -252,21 +252,93 @@ def test_every_mechanism_can_be_chosen_by_hand(app_url: str, new_page: NewPage) 
         expect(page.locator(".dial").first).to_contain_text(chosen)
 
 
-def test_a_lonelier_word_takes_the_second_place_and_the_page_stays(
+def test_a_less_protected_word_takes_the_second_place_and_the_verdict_is_in_sight(
     app_url: str, new_page: NewPage
 ) -> None:
+    """From the opening view: a word is typed, the button is pressed, the verdict is read."""
     page, watch = new_page(**PHONE)
-    open_pair(page, f"{app_url}/words?{FEW}&word=june&other=july&outputs_of=madlib&eps_metric=14")
-    button = page.get_by_role("button", name="Try a lonelier word")
-    button.scroll_into_view_if_needed()
+    open_pair(page, f"{app_url}/words")
+    button = page.get_by_role("button", name="Try a less protected word")
+    caption, status = page.locator(".panes .caption"), page.locator(".panes [role=status]")
+
+    def in_sight() -> bool:
+        boxes = [node.bounding_box() for node in (caption, button)]
+        return all(0 < box["y"] < 844 - box["height"] for box in boxes)
+
+    def type_first(word: str) -> None:
+        field = page.get_by_role("textbox", name="First word")
+        field.tap()
+        field.press_sequentially(word)
+        field.press("Enter")
+        expect(page.locator(".panes .middle").first).to_have_text(word, timeout=30_000)
+        wait_idle(page)
+        assert in_sight()
+
+    def press() -> str:
+        shown = words(page)
+        button.tap()
+        expect(page.locator(".panes .middle").nth(1)).not_to_have_text(shown[1], timeout=30_000)
+        wait_idle(page)
+        first, second = words(page)
+        assert first == shown[0]
+        expect(caption).to_contain_text(f"“{second}” stands alone, guessed in ")
+        assert in_sight()
+        return second
+
+    type_first("tuesday")
+    assert press() != press()
+    # A lonely word: under madlib hardly any word is guessed more often, so the page says where.
+    type_first("doctor")
     button.tap()
-    caption = page.locator(".panes .caption")
-    expect(caption).to_contain_text("“swift” stands alone", timeout=30_000)
+    expect(status).to_contain_text("choose truncated-gumbel, under which some are", timeout=30_000)
     wait_idle(page)
-    assert words(page) == ["june", "swift"]
-    # Nothing above has another height: the sentence that says by how much is still in sight.
-    box = caption.bounding_box()
-    assert 0 < box["y"] < 844 - box["height"]
+    expect(status).to_be_in_viewport(ratio=1)
+    mechanism = page.get_by_role("combobox", name="Mechanism")
+    mechanism.tap()
+    mechanism.press_sequentially("truncated-gumbel")
+    page.get_by_role("option", name="truncated-gumbel", exact=True).tap()
+    expect(caption).to_contain_text("truncated-gumbel, ln ε = 3.5", timeout=30_000)
+    expect(status).to_have_text("")
+    wait_idle(page)
+    press()
+    assert not watch.page_errors
+
+
+def test_where_no_word_is_less_protected_a_sentence_says_so_until_something_changes(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page()
+    open_pair(page, f"{app_url}/words?{FEW}&word=doctor&other=violin&outputs_of=k-ary")
+    button = page.get_by_role("button", name="Try a less protected word")
+    status = page.locator(".panes [role=status]")
+    told = "No other common word that was tried is guessed clearly more often than “doctor” here"
+
+    def ask() -> None:
+        button.click()
+        expect(status).to_contain_text(told, timeout=30_000)
+        wait_idle(page)
+        assert words(page) == ["doctor", "violin"]
+
+    def turn() -> None:
+        page.get_by_role("slider").first.focus()
+        page.keyboard.press("ArrowRight")
+
+    def swap_mechanism() -> None:
+        box = page.get_by_role("combobox", name="Mechanism")
+        box.click()
+        page.get_by_role("option", name="tem", exact=True).click()
+
+    for change in (turn, swap_mechanism):
+        ask()
+        change()
+        expect(status).to_have_text("", timeout=30_000)
+        wait_idle(page)
+        expect(status).to_have_text("")
+        # The sentence comes again for a click where it was before.
+        if change is turn:
+            page.keyboard.press("ArrowLeft")
+            wait_idle(page)
+            expect(status).to_have_text("")
     assert not watch.page_errors
 
 

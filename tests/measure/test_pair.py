@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcore.arrays import IntArray
 from dpcore.errors import EpsilonError, ParameterError
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.neighbours import rank
@@ -14,7 +15,15 @@ from dpcore.measure.density import noise_radii
 from dpcore.measure.figures import Figures
 from dpcore.measure.maps import fit
 from dpcore.measure.maps.table import SMALLEST_MASS, distance_table, mass_table
-from dpcore.measure.pair import Crossing, chances, crossings, draws, mass_on_map, stay_tally
+from dpcore.measure.pair import (
+    Crossing,
+    chances,
+    crossings,
+    draws,
+    less_protected,
+    mass_on_map,
+    stay_tally,
+)
 from dpcore.measure.targets import calibrate
 from dpcore.measure.words import Selection, select_words
 from dpcore.mechanisms.additive.additive import RadialMechanism, SharedDirections
@@ -298,3 +307,65 @@ def test_draws_have_the_law_and_repeat_under_a_seed(middle: Lexicon) -> None:
 @pytest.mark.parametrize("name", ["tem", "truncated-gumbel", "neighbour-response"])
 def test_who_moves_no_vector_has_no_lengths(middle: Lexicon, name: str) -> None:
     assert create(name, middle).path_lengths(np.random.default_rng(1), 3, EPSILONS) is None
+
+
+# Words that are guessed more often than another.
+
+
+@pytest.mark.parametrize("name", ["tem", "truncated-gumbel", "optimal", "k-ary"])
+@pytest.mark.parametrize("margin", [0.02, 0.1])
+def test_less_protected_words_are_those_of_the_laws(
+    small: Lexicon, name: str, margin: float
+) -> None:
+    mechanism, found = create(name, small), 0
+    candidates = np.arange(0, len(small), 3)
+    scale = 100.0 if name == "truncated-gumbel" else 1.0
+    for epsilon in (scale, 4.0 * scale, 30.0 * scale):
+        stays = [mechanism.law(i, epsilon).probability(i) for i in range(len(small))]
+        for word in (0, 7, 20):
+            wanted = [
+                i for i in candidates.tolist() if i != word and stays[i] >= stays[word] + margin
+            ]
+            wanted.sort(key=lambda i: -stays[i])
+            answer = less_protected(
+                mechanism, word, candidates, epsilon, margin=margin, seed=1, count=6
+            )
+            assert answer.tolist() == wanted[:6]
+            found += len(wanted)
+    assert (found == 0) == (name == "k-ary")
+
+
+def crowd_and_lonely() -> Lexicon:
+    """Return thirty words, each nearest to one in thirty directions, and twelve far from all."""
+    crowd = 0.01 * np.concatenate((np.eye(15), -np.eye(15)))
+    lonely = 1000.0 * np.concatenate((np.eye(15), -np.eye(15)))[:12]
+    rows = np.concatenate((crowd, lonely)).astype(np.float32)
+    return Lexicon("crafted", tuple(f"w{i}" for i in range(42)), rows)
+
+
+def test_less_protected_words_are_found_by_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lonely word always stays: noise of ten units would have to be longer than 900.
+
+    One of the crowd stays with a chance of 1/30: any of 29 passes both its 50 and its 200 draws
+    with a chance of 3·10⁻⁹, by the binomial laws of these draws and of the 400 of the word.
+    """
+    mechanism = create("madlib", crowd_and_lonely())
+    candidates = np.arange(41, -1, -1)
+
+    def found(word: int, candidates: IntArray, count: int = 10, epsilon: float = 1.0) -> list[int]:
+        answer = less_protected(
+            mechanism, word, candidates, epsilon, margin=0.1, seed=3, count=count
+        )
+        return [int(i) for i in answer]
+
+    assert found(0, candidates) == list(range(41, 31, -1))  # equal: in the order of candidates
+    assert found(0, candidates, 3) == [41, 40, 39]
+    assert found(0, candidates[12:]) == []
+    assert found(35, candidates) == []
+    assert found(0, np.array([0])) == []
+    # What is slow looks at eight.
+    monkeypatch.setattr(type(mechanism), "rays", None)
+    assert found(0, candidates) == list(range(41, 33, -1))
+    assert found(0, candidates[12:]) == []
+    with pytest.raises(EpsilonError):
+        found(0, candidates, epsilon=-1.0)

@@ -15,6 +15,8 @@ from dpcore.measure.maps.fit import DEFAULT_PAIR
 from dpcore.plots.maps.panes import APART
 from dpcore.plots.style import style_of
 from pages.shared import session as resources
+from pages.shared.dial import GROUPS, group_of
+from pages.shared.epsilon_dial import set_epsilon
 from pages.shared.session import CURVE_MECHANISMS
 from pages.shared.words import OTHER
 from pages.words import measuring, scene
@@ -76,28 +78,34 @@ def test_an_example_shows_what_its_title_says(
     assert test.selectbox(key="words_example").value is None  # it can be chosen once more
 
 
-def click(names: tuple[str, str], key: str, epsilon: float) -> str | None:
-    """Ask for a less protected second word; return it, or None if the page says there is none."""
+def beside(names: tuple[str, str], key: str, epsilon: float, *compared: str) -> scene.WordsScene:
+    """Return two words under a mechanism whose dial stands at ε."""
     words = resources.lexicon("default")
-    bench = scene.bench_for(words, *names)
-    kind = resources.mechanism(words, key)
+    kind, *others = (resources.mechanism(words, each) for each in (key, *compared))
+    set_epsilon(group_of(kind.meaning), epsilon)
+    return scene.WordsScene(scene.bench_for(words, *names), kind, others, "default")
+
+
+def click(shown: scene.WordsScene) -> str | None:
+    """Ask for a less protected second word; return it, or None if the page says there is none."""
     st.session_state.pop(OTHER, None)
-    before = none_found(bench, kind, epsilon)
-    try_less_protected(bench, kind, epsilon)
+    before = none_found(shown)
+    try_less_protected(shown)
     other = st.session_state.get(OTHER)
-    told = none_found(bench, kind, epsilon)
-    assert (other is None) == (told != before)
+    assert (other is None) == (none_found(shown) != before)
     return other
 
 
 def test_a_less_protected_word_is_guessed_more_often_and_is_another_each_time() -> None:
     key, epsilon = "truncated-gumbel.v1", math.exp(8.5)
-    words = resources.lexicon("default")
-    kind = resources.mechanism(words, key)
-    stays = lambda word: kind.law(word, epsilon).probability(word)  # noqa: E731
+    kind = resources.mechanism(resources.lexicon("default"), key)
+
+    def stays(word: str) -> float:
+        return kind.law(word, epsilon).probability(word)
+
     names, offers = ("doctor", "violin"), []
     for _ in range(11):
-        word = click(names, key, epsilon)
+        word = click(beside(names, key, epsilon))
         assert word is not None
         assert stays(word) >= stays("doctor") + APART
         offers.append(word)
@@ -106,8 +114,7 @@ def test_a_less_protected_word_is_guessed_more_often_and_is_another_each_time() 
     assert len(set(offers)) == 10
     assert offers[-1] == offers[0]
     assert [stays(word) for word in offers[:10]] == sorted(map(stays, offers[:10]), reverse=True)
-    # The first word is a lonely one itself: those that are left are guessed more often still.
-    assert click((offers[0], "doctor"), key, epsilon) is None
+    assert click(beside((offers[0], "doctor"), key, epsilon)) is None  # it is lonely itself
 
 
 @pytest.mark.parametrize(
@@ -120,31 +127,37 @@ def test_a_less_protected_word_is_guessed_more_often_and_is_another_each_time() 
     ],
 )
 def test_where_no_word_is_less_protected_the_page_says_so(key: str, epsilon: float) -> None:
-    assert click(("doctor", "violin"), key, epsilon) is None
-    words = resources.lexicon("default")
-    bench, kind = scene.bench_for(words, "doctor", "violin"), resources.mechanism(words, key)
-    told = none_found(bench, kind, epsilon)
+    shown = beside(("doctor", "violin"), key, epsilon, "k-ary.v1")
+    assert click(shown) is None
+    told = none_found(shown)
     assert told is not None
-    assert told["text"].startswith("No other common word that was tried is guessed clearly more")
-    assert "raise or lower ε" in told["text"]
+    start = "No other common word that was tried is guessed clearly more often than “doctor” here: "
+    assert told["text"] == start + "raise or lower ε, or choose another mechanism."
     # A second click tells it once more; it is about this pair, this mechanism and this ε alone.
-    try_less_protected(bench, kind, epsilon)
-    again = none_found(bench, kind, epsilon)
+    try_less_protected(shown)
+    again = none_found(shown)
     assert again == told | {"number": told["number"] + 1}
-    assert none_found(bench, kind, 2 * epsilon) is None
-    assert none_found(bench, resources.mechanism(words, "tem.v1"), epsilon) is None
-    assert none_found(scene.bench_for(words, "violin", "doctor"), kind, epsilon) is None
+    assert none_found(beside(("doctor", "violin"), "tem.v1", epsilon)) is None
+    assert none_found(beside(("violin", "doctor"), key, epsilon)) is None
+    assert none_found(beside(("doctor", "violin"), key, 2 * epsilon)) is None
+
+
+def test_a_compared_mechanism_under_which_some_are_less_protected_is_named() -> None:
+    set_epsilon(GROUPS[1], math.exp(8.5))
+    shown = beside(("doctor", "violin"), "tem.v1", 2.5, "optimal.v1", "truncated-gumbel.v1")
+    assert click(shown) is None
+    told = none_found(shown)
+    assert told is not None
+    assert told["text"].endswith("here: choose truncated-gumbel, under which some are.")
 
 
 def test_where_a_mechanism_is_not_defined_a_click_changes_nothing() -> None:
-    words = resources.lexicon("default")
-    kind = resources.mechanism(words, "trlaplace.v1")
-    assert 1000.0 not in kind.admissible
-    bench = scene.bench_for(words, "doctor", "violin")
+    shown = beside(("doctor", "violin"), "trlaplace.v1", 1000.0)
+    assert 1000.0 not in shown.mechanism.admissible
     st.session_state.pop(OTHER, None)
-    try_less_protected(bench, kind, 1000.0)
+    try_less_protected(shown)
     assert OTHER not in st.session_state
-    assert none_found(bench, kind, 1000.0) is None
+    assert none_found(shown) is None
 
 
 def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
