@@ -137,7 +137,7 @@ function build(state) {
     (line) => element("p", "", filled(words[line], data.map || {}))));
   how.append(element("p", "", filled(data.exact ? words.exact : words.estimated, data)));
   const board = element("div", "board");
-  board.append(pair, state.caption, buttons, key, how);
+  board.append(pair, state.caption, key, buttons, how);
   root.replaceChildren(board, state.card);
   for (const pane of state.panes) listen(state, pane);
 }
