@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -410,6 +411,8 @@ def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: 
 
 def main(arguments: list[str]) -> int:
     """Write the folder that is named."""
+    # Pages that are run without a server have no context in their threads, and each would say so.
+    logging.getLogger("streamlit").setLevel(logging.ERROR)
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m pages.site OUT/", file=sys.stderr)
         return 2

@@ -53,6 +53,7 @@ DISTRIBUTION = {
     "faiss": "faiss-cpu",
     "sklearn": "scikit-learn",
     "umap": "umap-learn",
+    "markdown_it": "markdown-it-py",
     "yaml": "pyyaml",
 }
 # Words that a newcomer searches for, and the file that holds each.
