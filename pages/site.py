@@ -412,7 +412,7 @@ def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: 
 def main(arguments: list[str]) -> int:
     """Write the folder that is named."""
     # Pages that are run without a server have no context in their threads, and each would say so.
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    logging.disable(logging.WARNING)
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m pages.site OUT/", file=sys.stderr)
         return 2
