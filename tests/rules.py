@@ -202,6 +202,30 @@ def _random_allowed(name: str) -> bool:
     return name.rsplit(".", 1)[1] in RANDOM_ALLOWED
 
 
+def without_encoding(source: str) -> list[str]:
+    """Calls that read or write text in the encoding of the system: files, and programs' pipes."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        own = isinstance(node.func, ast.Name)
+        name = ast.unparse(node.func).rpartition(".")[2]
+        place = {"read_text": 0, "write_text": 1}.get(name)
+        if name == "open":
+            # A method takes the mode first; with another argument it opens a part of an archive.
+            arguments = node.args[1:] if own else node.args
+            mode = arguments[0] if arguments else given.get("mode", ast.Constant("r"))
+            text = bool(re.fullmatch("'[rwxat+]+'", ast.unparse(mode)))
+        elif place is not None:
+            text = len(node.args) <= place
+        else:
+            text = name in {"run", "Popen", "check_output"} and "text" in given
+        if text and "encoding" not in given:
+            found.append(f"{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
 def primary_buttons(source: str) -> list[str]:
     """Calls with `type="primary"`: white on the accent of the dark theme cannot be read."""
     return [

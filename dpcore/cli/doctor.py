@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from dpcore import __version__
 from dpcore.cli import flags
 from dpcore.cli.printer import Answer
 from dpcore.cli.shell import Options, command
-from dpcore.errors import DpcoreError, MissingPackageError
+from dpcore.errors import DpcoreError, MissingPackageError, StudyError
 from dpcore.optional import fits, install, install_releases, installed, requirements
 
 LEAST_PYTHON = (3, 11)
@@ -37,6 +38,7 @@ PARTS = {
 """Part of the laboratory and its purpose. Without the first two the app does not run."""
 NEEDED = ("engine", "app")
 _PLUGINS = "mechanisms of other packages"
+_LOCKS = "file locks"
 
 
 class State(StrEnum):
@@ -119,7 +121,10 @@ def _release(path: Path) -> Answer:
 
 
 def examine() -> tuple[Finding, ...]:
-    """Check everything, in about a second. Nothing is changed but a probe of the cache."""
+    """Check everything, in about a second.
+
+    Nothing is changed but a probe of the cache, and one of the working folder.
+    """
     found = (
         _python(),
         *_packages(),
@@ -128,6 +133,7 @@ def examine() -> tuple[Finding, ...]:
         _guarded("nearest neighbours", _neighbours),
         _guarded("reader of sentences", _reader),
         _guarded("cache", _cache),
+        _guarded(_LOCKS, _locks),
         _guarded("recorded results", _results),
         _memory(),
         _data(),
@@ -303,6 +309,25 @@ def _cache() -> Finding:
         return Finding("cache", State.OPTIONAL, f"{where}: {status.reason}", advice)
     size = sum(path.stat().st_size for path in status.folder.rglob("*") if path.is_file())
     return Finding("cache", State.GOOD, f"{where}, {size / 1e6:,.0f} MB")
+
+
+def _locks() -> Finding | None:
+    """Try a lock in the working folder, where private copies go; None if it cannot be written."""
+    from dpcore.lexicon.cache import alone, check_place
+
+    probe = Path.cwd() / f".dpcore-{secrets.token_hex(8)}.lock"
+    try:
+        check_place(probe)
+    except OSError:
+        return None  # nothing can be published there either
+    try:
+        with alone(probe, StudyError("another process holds a lock of a random name")):
+            return Finding(_LOCKS, State.GOOD, "the working folder has them")
+    except OSError as error:
+        probe.unlink(missing_ok=True)
+        found = f"the working folder has none ({error.strerror or type(error).__name__})"
+        advice = "give `privatize` an --out in a folder of another file system"
+        return Finding(_LOCKS, State.OPTIONAL, found, advice)
 
 
 def _results() -> Finding:

@@ -1,5 +1,6 @@
 """`doctor`: findings, missing parts, and advice."""
 
+import errno
 import json
 import os
 import re
@@ -302,6 +303,31 @@ def test_a_cache_that_cannot_be_written_is_said(
     finding = by_name()["cache"]
     assert finding.state == State.OPTIONAL
     assert "cannot write" in finding.found
+
+
+def test_a_folder_without_locks_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert doctor._locks() == Finding("file locks", State.GOOD, "the working folder has them")
+
+    def none(*arguments: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("fcntl.flock", none)
+    finding = doctor._locks()
+    assert finding is not None
+    assert finding.state == State.OPTIONAL
+    assert finding.found == f"the working folder has none ({os.strerror(errno.ENOSYS)})"
+    assert "--out" in finding.advice
+    assert not list(tmp_path.iterdir())
+
+
+def test_locks_are_not_tried_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("dpcore.lexicon.cache.check_place", none)
+    assert doctor._locks() is None
 
 
 @pytest.mark.slow
