@@ -358,6 +358,77 @@ def test_the_oldest_python_of_the_package_is_the_first_that_is_tested() -> None:
     assert len(tested) >= 2
 
 
+WORKFLOWS = {
+    path.name: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in (ROOT / ".github/workflows").glob("*.yml")
+}
+
+
+def faults_of_a_workflow(workflow: dict[Any, Any]) -> list[str]:
+    """Doors that a workflow leaves open, and what would run without an end."""
+    events = workflow[True]  # YAML reads the key `on` as a truth value
+    faults = [event for event in events if event not in {"push", "pull_request"}]
+    if workflow.get("permissions") != {"contents": "read"}:
+        faults.append("permissions")
+    if not workflow.get("concurrency", {}).get("group"):
+        faults.append("concurrency")
+    for name, job in workflow["jobs"].items():
+        if not job.get("timeout-minutes"):
+            faults.append(f"{name}: no time limit")
+        if "permissions" in job:
+            faults.append(f"{name}: permissions")
+        if "self-hosted" in job["runs-on"] and "event_name == 'push'" not in job.get("if", ""):
+            faults.append(f"{name}: code of strangers on a machine of ours")
+        for step in job["steps"]:
+            action = step.get("uses", "actions/none@v1")
+            if not re.fullmatch(r"actions/[a-z-]+@v\d+", action):
+                faults.append(f"{name}: {action}")
+            keeps = action.startswith("actions/checkout@")
+            if keeps and step.get("with", {}).get("persist-credentials") is not False:
+                faults.append(f"{name}: keeps the token in the checkout")
+            # What someone else writes, such as a title, must not become part of a script.
+            if re.search(r"\${{(?! *(matrix|runner)\.)", step.get("run", "")):
+                faults.append(f"{name}: a foreign text in a script")
+    if "secrets" in str(workflow):
+        faults.append("secrets")
+    return faults
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_reads_and_ends_and_trusts_nobody(name: str) -> None:
+    assert not faults_of_a_workflow(WORKFLOWS[name])
+
+
+def test_faults_of_a_workflow_are_found() -> None:
+    steps = [
+        {"uses": "somebody/action@v1"},
+        {"uses": "actions/checkout@main", "with": {"token": "${{ secrets.TOKEN }}"}},
+        {"run": "echo ${{ github.event.issue.title }}"},
+    ]
+    jobs = {"a": {"runs-on": "self-hosted", "steps": steps, "permissions": "write-all"}}
+    assert faults_of_a_workflow({True: {"pull_request_target": None}, "jobs": jobs}) == [
+        "pull_request_target", "permissions", "concurrency", "a: no time limit", "a: permissions",
+        "a: code of strangers on a machine of ours", "a: somebody/action@v1",
+        "a: actions/checkout@main", "a: keeps the token in the checkout",
+        "a: a foreign text in a script", "secrets",
+    ]  # fmt: skip
+
+
+def test_tests_run_on_three_systems_and_without_what_github_has_not() -> None:
+    workflow = WORKFLOWS["tests.yml"]
+    jobs = workflow["jobs"]
+    systems = ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert jobs["quick"]["strategy"]["matrix"]["system"] == systems
+    assert jobs["wheel"]["strategy"]["matrix"]["system"] == systems
+    assert workflow["env"]["CI"] == "false"  # else each missing part of `tests/needs.py` fails
+    lines = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
+    assert "pip install -r requirements.txt -r requirements-dev.txt" in lines
+    assert any(line.endswith("word-privacy-lab meter --epsilon 1") for line in lines)
+    assert lines[-1] == ".ci/run"
+    for file in re.findall(r"-r (\S+)", " ".join(lines)):
+        assert (ROOT / file).is_file(), file
+
+
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 # Fields that a form must ask for, by the word of its id.
 ASKED = {
