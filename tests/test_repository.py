@@ -1,5 +1,6 @@
 """The whole repository keeps the rules of the house, whichever folders it has by now."""
 
+import datetime
 import operator
 import re
 import subprocess
@@ -344,10 +345,79 @@ def test_the_lock_file_pins_every_requirement_within_its_range() -> None:
                 assert compare[sign](numbers(pins[name]), numbers(bound)), (entry, pins[name])
 
 
-def test_the_citation_names_this_version() -> None:
-    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.findall(r"^version: (\S+)$", text, re.MULTILINE) == [__version__]
-    assert re.findall(r"^cff-version: (\S+)$", text, re.MULTILINE) == ["1.2.0"]
+# Keys of schema 1.2.0 of the Citation File Format, and of one that is a team there.
+CITED = {
+    "abstract", "authors", "cff-version", "commit", "contact", "date-released", "doi",
+    "identifiers", "keywords", "license", "license-url", "message", "preferred-citation",
+    "references", "repository", "repository-artifact", "repository-code", "title", "type", "url",
+    "version",
+}  # fmt: skip
+TEAM = {
+    "address", "alias", "city", "country", "date-end", "date-start", "email", "fax", "location",
+    "name", "orcid", "post-code", "region", "tel", "website",
+}  # fmt: skip
+PERSON = {
+    "address", "affiliation", "alias", "city", "country", "email", "family-names", "fax",
+    "given-names", "name-particle", "name-suffix", "orcid", "post-code", "region", "tel", "website",
+}  # fmt: skip
+
+
+def faults_of_a_citation(citation: dict[str, Any], heading: str) -> list[str]:
+    """Breaches of the schema, and of agreement with the changelog's heading of this version."""
+    texts = ("cff-version", "message", "title", "version")
+    faults = [key for key in texts if not isinstance(citation.get(key), str) or not citation[key]]
+    faults += sorted(citation.keys() - CITED)
+    if citation.get("cff-version") != "1.2.0":
+        faults.append("another schema")
+    if citation.get("type", "software") not in {"software", "dataset"}:
+        faults.append("type")
+    authors = citation.get("authors") or [{}]
+    if not all(one and (one.keys() <= TEAM or one.keys() <= PERSON) for one in authors):
+        faults.append("authors")
+    words = citation.get("keywords", ["a"])
+    if not words or len(set(words)) < len(words) or not all(isinstance(w, str) for w in words):
+        faults.append("keywords")
+    # A version that is not released has no date; one that is has that of the changelog.
+    released = re.fullmatch(rf"{re.escape(__version__)}, (\d{{4}}-\d\d-\d\d)", heading)
+    date = citation.get("date-released")
+    if (date is None) == bool(released) or (released and str(date) != released[1]):
+        faults.append("date-released")
+    return faults
+
+
+def test_the_citation_follows_its_schema_and_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heading = re.search(rf"^## ({re.escape(__version__)}\b.*)$", log, re.MULTILINE)[1]
+    assert not faults_of_a_citation(citation, heading)
+    assert citation["version"] == __version__
+    assert citation["license"] == PROJECT["project"]["license"].split(" AND ")[0]
+    assert "docs/sources.md" in citation["message"]
+
+
+def test_faults_of_a_citation_are_found() -> None:
+    good = {
+        "cff-version": "1.2.0", "message": "Cite.", "title": "A", "version": __version__,
+        "authors": [{"name": "A team"}],
+    }  # fmt: skip
+    day = datetime.date(2030, 1, 2)
+    open_, dated = f"{__version__}, not yet released", f"{__version__}, {day}"
+    assert faults_of_a_citation(good, open_) == []
+    assert faults_of_a_citation(good | {"date-released": day}, dated) == []
+    for bad, heading, fault in (
+        ({"date-released": day}, open_, "date-released"),
+        ({}, dated, "date-released"),
+        ({"date-released": "2030-01-03"}, dated, "date-released"),
+        ({"message": ""}, open_, "message"),
+        ({"version": 0.2}, open_, "version"),
+        ({"cff-version": "1.1.0"}, open_, "another schema"),
+        ({"year": 2030}, open_, "year"),
+        ({"authors": []}, open_, "authors"),
+        ({"authors": [{"name": "A", "given-names": "B"}]}, open_, "authors"),
+        ({"keywords": ["a", "a"]}, open_, "keywords"),
+        ({"type": "program"}, open_, "type"),
+    ):
+        assert faults_of_a_citation(good | bad, heading) == [fault]
 
 
 def test_the_oldest_python_of_the_package_is_the_first_that_is_tested() -> None:

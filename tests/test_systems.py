@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpcore.cli.main import main
-from tests import rules
+from tests import rules, wheels
 from tests.needs import ROOT
 from tests.shell import small_vectors
 from tests.test_repository import APP, ENGINE, FILES, breaches
@@ -255,3 +255,48 @@ def test_workers_start_without_fork_and_without_what_only_unix_has(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == 4_000
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").count("\n") == 4_000
+
+
+# Wheels
+
+
+def test_the_pins_that_are_asked_for_are_those_of_each_system() -> None:
+    linux, windows, mac = (
+        wheels.wanted(system, "3.11") for system in ("Linux arm64", "Windows x86-64", "macOS arm64")
+    )
+    names = {
+        key: {pin.partition("==")[0] for pin in pins}
+        for key, pins in (("linux", linux), ("windows", windows), ("mac", mac))
+    }
+    assert "uvloop" in names["linux"] & names["mac"]
+    assert "uvloop" not in names["windows"]
+    assert "appnope" in names["mac"] - names["linux"] - names["windows"]
+    assert {"numpy", "faiss-cpu", "streamlit"} <= set.intersection(*names.values())
+    pinned = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert all(f"\n{name}==" in pinned for name in wheels.SOURCE_ONLY)
+    asked = wheels.command("Linux arm64", "3.14", ["a==1"], "folder")
+    assert asked[-1] == "a==1"
+    assert "manylinux_2_17_aarch64" in asked
+    assert not [word for word in asked if "index" in word or "://" in word]
+
+
+def test_missing_wheels_are_named_and_another_failure_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """pip stops at the first; the rest is asked for again."""
+    lacking = [wheels.wanted("macOS arm64", "3.12")[k] for k in (5, 9)]
+
+    def pip(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        first = next((pin for pin in words if pin in lacking), "")
+        said = f"ERROR: No matching distribution found for {first}\n" if first else ""
+        return subprocess.CompletedProcess(words, int(bool(first)), "", said)
+
+    monkeypatch.setattr(subprocess, "run", pip)
+    assert list(wheels.missing("macOS arm64", "3.12", {lacking[1]})) == lacking[::-1]
+
+    def no_network(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(words, 1, "", "no network")
+
+    monkeypatch.setattr(subprocess, "run", no_network)
+    with pytest.raises(RuntimeError, match="no network"):
+        list(wheels.missing("macOS arm64", "3.12", set()))
