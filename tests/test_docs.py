@@ -1,19 +1,25 @@
-"""Notebooks run from first cell to last, and the reference pages build without a warning."""
+"""Notebooks run from first cell to last, reference pages build, and the paper is as it says."""
 
 import abc
 import importlib.util
+import json
 import re
+import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import nbformat
 import pytest
+import yaml
 from nbclient import NotebookClient
 
 from dpcore.audit.report import AuditSettings
+from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.claims import CLAIMS, verdict
 
 ROOT = Path(__file__).parents[1]
@@ -134,3 +140,121 @@ def test_the_adapters_page_names_claims_as_they_are_judged() -> None:
     for key, outcome in rows:
         assert key in CLAIMS
         assert verdict(key, load(None), AuditSettings(words=2)).outcome == outcome
+
+
+# The paper, in the form that the Journal of Open Source Software asks for.
+
+PAPER = ROOT / "docs/paper"
+_, FRONT, BODY = (PAPER / "paper.md").read_text(encoding="utf-8").split("---\n", 2)
+TEXT_OF_PAPER = re.sub(r"<!--.*?-->", "", BODY, flags=re.DOTALL)
+SECTIONS = [
+    "Summary", "Statement of need", "State of the field", "Software design",
+    "Research impact statement", "Limits, ethics and misuse", "AI usage disclosure",
+    "Acknowledgements", "References",
+]  # fmt: skip
+ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `([^`]+)` \|$", TEXT_OF_PAPER, re.MULTILINE)
+
+
+def _entries(path: Path) -> dict[str, dict[str, str]]:
+    """Fields of the entries of a BibTeX file, by key."""
+    found = {}
+    for entry in re.split(r"\n\n+", path.read_text(encoding="utf-8").strip()):
+        kind, key = re.match(r"@(\w+)\{([\w-]+),\n", entry).groups()
+        fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", entry, re.MULTILINE))
+        assert entry.count("\n") == len(fields) + 1, f"{key}: a line that is no field"
+        found[key] = {"kind": kind} | fields
+    return found
+
+
+def test_the_paper_has_the_front_matter_and_the_sections_that_are_asked_for() -> None:
+    front = yaml.safe_load(FRONT)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert [author["name"] for author in front["authors"]] == [
+        author["name"] for author in citation["authors"]
+    ]
+    assert front["title"].startswith(f"{citation['title']}: ")
+    places = {place["index"] for place in front["affiliations"]}
+    assert {author["affiliation"] for author in front["authors"]} == places
+    assert re.fullmatch(r"\d{1,2} [A-Z][a-z]+ 20\d\d", front["date"])
+    assert front["bibliography"] == "paper.bib"
+    assert len(front["tags"]) >= 3
+    assert re.findall(r"^# (.*)$", TEXT_OF_PAPER, re.MULTILINE) == SECTIONS
+    words = [word for word in TEXT_OF_PAPER.split() if re.search(r"\w", word)]
+    assert 750 <= len(words) < 1_500
+
+
+def test_the_paper_cites_what_is_in_its_bibliography_and_nothing_else() -> None:
+    cited = set(re.findall(r"(?<![\w.])@([a-z][\w-]+)", TEXT_OF_PAPER))
+    entries = _entries(PAPER / "paper.bib")
+    assert list(entries) == sorted(cited)
+    ours = _entries(ROOT / "dpcore/papers/sources.bib")
+    for key, entry in entries.items():
+        place = {"inproceedings": "booktitle", "article": "journal"}[entry["kind"]]
+        assert {"author", "title", "year", place} <= entry.keys(), key
+        assert entry["year"] in key
+        # One entry for one work, except for what a journal wants on top.
+        assert entry == ours.get(key, entry) | {k: entry[k] for k in ("doi",) if k in entry}
+
+
+def test_figures_and_tables_of_the_paper_are_there_and_are_pointed_to() -> None:
+    figures = re.findall(r"!\[(.*?)\]\(([^)]+)\)", TEXT_OF_PAPER, re.DOTALL)
+    assert figures
+    for _, name in figures:
+        assert (PAPER / name).resolve().is_relative_to(ROOT)
+        assert (PAPER / name).stat().st_size < 300_000
+    labels = re.findall(r"\\label\{(\w+)\}", TEXT_OF_PAPER)
+    assert len(labels) == len(figures) + 1  # and the table
+    assert sorted(labels) == sorted(set(re.findall(r"\\autoref\{(\w+)\}", TEXT_OF_PAPER)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("finding", "conditions", "command"), ROWS, ids=[row[2] for row in ROWS])
+def test_a_number_of_the_paper_is_what_its_command_prints(
+    capsys: pytest.CaptureFixture[str], finding: str, conditions: str, command: str
+) -> None:
+    assert main(shlex.split(command)) == 0
+    printed = capsys.readouterr().out
+    # An ε, a number of words or of texts that the command itself was given is no result.
+    given = {part.replace(",", "") for part in re.findall(r"[\d.]+", command)}
+    numbers = re.findall(r"(?<![\w^])\d*\.?\d+(?:,\d{3})*(?![\w}])", finding)
+    results = [number for number in numbers if number.replace(",", "") not in {*given, "100"}]
+    assert results
+    for number in results:
+        assert number in printed, (number, printed)
+
+
+@pytest.mark.slow
+def test_the_paper_has_a_table_of_numbers_and_says_what_is_guessed_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert len(ROWS) >= 5
+    assert main([*shlex.split(ROWS[3][2]), "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)["before"]
+    shown = f"{100 * before:.2f}".lstrip("0")
+    assert f"name {shown} of 100 before they see an output" in " ".join(TEXT_OF_PAPER.split())
+
+
+def test_counts_of_the_paper_are_those_of_the_laboratory() -> None:
+    recorded = json.loads((ROOT / "data/audit/verdicts.json").read_text(encoding="utf-8"))
+    tally = Counter(one["outcome"] for one in recorded["verdicts"])
+    said = " ".join(TEXT_OF_PAPER.split())
+    assert (
+        f"Of {tally.total()} claims, from papers, from published code and of our own, "
+        f"{tally['proved']} are proved and {tally['checked exactly on this vocabulary']} checked "
+        f"exactly on the bundled vocabulary; {tally['conditional']} hold under a condition, "
+        f"{tally['refuted']} are refuted, and {tally['not refuted']} is not refuted" in said
+    )
+    ours = [key for key in MECHANISMS if key not in MECHANISMS.packages]
+    assert f"Each of the {len(ours)} registered mechanisms" in said
+    words = load(None)
+    assert f"{len(words):,} English words with vectors in {words.dimension} dimensions" in said
+
+
+def test_the_paper_repeats_what_the_leaderboard_says_of_itself() -> None:
+    board = (ROOT / "docs/benchmark.md").read_text(encoding="utf-8")
+    ours = board[board.index("## The bundled words") :]
+    assert "In each of 4 trials 403 training and 173 test texts" in ours
+    assert "No two mechanisms are told apart where 10 of 100 content words are guessed" in ours
+    said = " ".join(TEXT_OF_PAPER.split())
+    assert "Where 10 of 100 content words are guessed, no two are told apart" in said
+    assert "(four trials of 403 training and 173 test texts" in said

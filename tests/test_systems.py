@@ -1,4 +1,4 @@
-"""What differs between Linux, macOS and Windows: encodings, line ends, processes, file names."""
+"""Differences between Linux, macOS and Windows: encodings, line ends, processes, file names."""
 
 import ast
 import contextlib
