@@ -22,6 +22,7 @@ from dpcore.rewrite.policy import Treatment
 from dpcore.tables.files import Columns
 from tests.needs import ROOT
 from tests.shell import result, run, small_vectors
+from tests.study.tasks import KILL
 
 LINES = 9_000
 
@@ -105,6 +106,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 def test_ctrl_c_says_how_to_go_on(vectors: str, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     process = started(vectors, corpus, out, "--workers", "2")
@@ -138,7 +140,7 @@ def test_dask_workers_give_the_same_bytes_though_one_is_killed(
             def kill_one(stage: str, done: int, total: int) -> None:
                 if stage.startswith("rewriting") and 0 < done < total and not killed:
                     killed.append(min(pids))
-                    os.kill(killed[0], signal.SIGKILL)
+                    os.kill(killed[0], KILL)
 
             asked = order(vectors, corpus, out)
             privatize(asked, executor=cluster, progress=kill_one, span_bytes=200_000)

@@ -5,7 +5,6 @@ import gc
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from dpcore.jobs import executors
 from dpcore.jobs.cluster import Cluster
 from dpcore.study.runner import collected, run
 from tests.needs import ROOT
+from tests.study.tasks import KILL
 from tests.study.test_runner import noise, plan, sources
 
 TASKS = "tests.study.tasks"
@@ -104,14 +104,15 @@ def test_a_scheduler_that_goes_away_is_one_sentence() -> None:
 
 
 LOSING = """
-import os, signal, sys
+import os, sys
 from dpcore.errors import StudyError
 from dpcore.jobs.cluster import Cluster
+from tests.study.tasks import KILL
 try:
     with Cluster(sys.argv[1]) as cluster:
         jobs = cluster.run("tests.study.tasks:square", ({"x": x} for x in range(10**6)))
         next(jobs)
-        os.kill(int(sys.argv[2]), signal.SIGKILL)
+        os.kill(int(sys.argv[2]), KILL)
         list(jobs)
 except StudyError as error:
     print(error)
@@ -156,7 +157,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(cluster: Cluster, tmp_path:
     read = sources(pausing, tmp_path)
     pids = {result["pid"] for _, result in cluster.run(f"{TASKS}:square", [{"x": 1}] * 8)}
     victim = min(pids)
-    killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+    killer = threading.Timer(0.5, os.kill, (victim, KILL))
     killer.start()
     done = list(run(pausing, read, tmp_path, executor=cluster))
     killer.join()

@@ -216,6 +216,7 @@ def test_a_folder_without_locks_is_refused_with_what_to_do(
     def none(*arguments: Any) -> None:
         raise OSError(38, os.strerror(38))
 
+    pytest.importorskip("fcntl")
     monkeypatch.setattr("fcntl.flock", none)
     with pytest.raises(StudyError, match=r"choose an --out in .* on a file system with locks"):
         privatize(asked)

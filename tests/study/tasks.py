@@ -12,6 +12,9 @@ from dpcore.errors import TextError
 from dpcore.study.plan import Cell, Row
 from dpcore.study.runner import Sources
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Signal that ends a process at once; on Windows every signal does."""
+
 KINDS = ("pid", "threads", "noise")
 
 
@@ -56,13 +59,13 @@ def die_once(payload: dict[str, Any]) -> dict[str, Any]:
     mark = Path(payload["mark"])
     if payload["x"] == payload["at"] and not mark.exists():
         mark.write_text("died", encoding="utf-8")
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)
     return square(payload)
 
 
 def die(payload: dict[str, Any]) -> None:
     """Kill every worker that takes this job."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), KILL)
 
 
 def print_much(payload: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """Running a plan: the same rows however it is run, and never the same work twice."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -100,7 +98,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     end = time.monotonic() + 60
     while left(toy, read, folder) > 5 and time.monotonic() < end:
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     before = len(toy.cells()) - left(toy, read, folder)
     assert 3 <= before < len(toy.cells())

@@ -54,4 +54,4 @@ def fail(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> N
 
 def die(request: dict[str, Any], tell: Callable[[dict[str, Any]], object]) -> None:
     """Kill the process."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
