@@ -1,6 +1,7 @@
 """The shell, `python -m dpcore`, and the program `word-privacy-lab`, which opens the app too."""
 
 import os
+import runpy
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,12 +51,11 @@ def lab() -> int:
         from dpcore.optional import install
 
         sys.exit(f"error: the packages of the app are missing: {install('app')}")
-    from streamlit.web.cli import main as streamlit
-
     here = Path(__file__).resolve().parent
     # In a checkout the app stands beside the engine; an installed one has a copy in it.
     script = next(p for p in (here / "_app/app.py", here.parent / "app.py") if p.is_file())
-    streamlit(["run", str(script), *sys.argv[2:]], prog_name="streamlit", standalone_mode=False)
+    sys.argv = ["streamlit", "run", str(script), *sys.argv[2:]]
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)  # the engine imports no app
     return 0
 
 

@@ -391,17 +391,15 @@ def test_without_its_packages_the_command_line_says_what_to_install() -> None:
 def test_the_program_opens_the_app_or_is_the_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import streamlit.web.cli
-
     from dpcore import __main__ as program
 
     given: list[list[str]] = []
-    monkeypatch.setattr(streamlit.web.cli, "main", lambda args, **_: given.append(args))
+    monkeypatch.setattr("runpy.run_module", lambda *_, **__: given.append(sys.argv))
     script = str(ROOT / "app.py")
     for typed in ([], ["app"], ["app", "--server.port", "9"]):
         monkeypatch.setattr(sys, "argv", ["word-privacy-lab", *typed])
         assert program.lab() == 0
-        assert given.pop() == ["run", script, *typed[1:]]
+        assert given.pop() == ["streamlit", "run", script, *typed[1:]]
     monkeypatch.setattr(sys, "argv", ["word-privacy-lab", "lexicon", "list"])
     assert program.lab() == 0
     assert "wpl-25k" in capsys.readouterr().out
