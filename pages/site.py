@@ -9,6 +9,8 @@ that needs the engine stay in the app, and the page says so.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import html
 import json
@@ -26,7 +28,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from dpcore.papers.claims import CLAIMS
-from pages.lesson.lesson import computed
+from pages.lesson.lesson import GUESSES, computed
 from pages.lesson.steps import STEPS
 from pages.shared.contents import CONTENTS, NAME, Content
 from pages.shared.language import LANGUAGES, say, speaking
@@ -34,6 +36,8 @@ from pages.shared.language import LANGUAGES, say, speaking
 _ROOT = Path(__file__).resolve().parents[1]
 _HERE = Path(__file__).parent / "opening"
 _SECONDS = 600
+_LONG = 2_000
+"""Characters of a value of which all parts of a page keep one copy."""
 _ASIDE = {"departure"}
 """Components that serve only the server's page."""
 
@@ -221,7 +225,8 @@ class Writer:
     def _plotly_chart(self, element: Any) -> str:
         from plotly.offline import get_plotlyjs
 
-        self._needs(self._site.asset("plotly.js", get_plotlyjs()))
+        packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
+        self._needs(self._site.asset("plotly.js", f'lab.packed.plotly = "{packed}";\n'))
         self.data.append(element.proto.spec)
         return f'<div class="chart" data-chart="{len(self.data) - 1}"></div>'
 
@@ -235,8 +240,22 @@ class Writer:
             f"{name}.css", self._site.asset(f"{name}.css.js", _style(name, proto.css_content))
         )
         self._needs(style)
-        self.data.append(proto.json)
+        self.data.append(self._numbers(proto.json))
         return f'<div class="part" data-name="{name}" data-numbers="{len(self.data) - 1}"></div>'
+
+    def _numbers(self, text: str) -> str:
+        """Return what a component needs; what many pages share becomes a file of its own."""
+        data = json.loads(text)
+        if self._page not in _PARTS:
+            return text
+        for key, value in data.items():
+            long = json.dumps(value, ensure_ascii=False)
+            if len(long) > _LONG:
+                name = hashlib.sha256(long.encode()).hexdigest()[:8]
+                file = f'lab.shared["{name}"] = {long};\n'
+                self._needs(self._site.asset(f"shared-{name}.js", file))
+                data[key] = {"shared": name}
+        return json.dumps(data, ensure_ascii=False)
 
     def _needs(self, script: str) -> None:
         if script not in self.scripts:
@@ -247,8 +266,10 @@ def _style(name: str, css: str) -> str:
     return f"lab.styles[{json.dumps(name)}] = {json.dumps(css)};\n"
 
 
-def run_page(page: str, spoken: str, parameters: dict[str, str]) -> AppTest:
-    """Run a page as a link opens it.
+def run_page(
+    page: str, spoken: str, parameters: dict[str, str], state: dict[str, Any] | None = None
+) -> AppTest:
+    """Run a page as a link opens it, in a session that may hold something already.
 
     Raises:
         RuntimeError: it ends with an error.
@@ -257,6 +278,8 @@ def run_page(page: str, spoken: str, parameters: dict[str, str]) -> AppTest:
     test._page_hash = calc_hash(page)
     for name, value in ({"lang": spoken} | parameters).items():
         test.query_params[name] = value
+    for name, held in (state or {}).items():
+        test.session_state[name] = held
     test.run()
     if test.exception:
         raise RuntimeError(f"the page {page} ends with: {test.exception[0].message}")
@@ -338,7 +361,7 @@ def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
         writer = Writer(site, page, _suffix(spoken))
         body = str(writer.part(still_parts(first, others)))
         if page == "lesson":
-            body += _answer(chosen.get(name, values[0])) + _steps(writer)
+            body += _answer(chosen.get(name, values[0]), spoken, writer) + _steps(writer)
         path = site.folder / f"{page}{part}{_suffix(spoken)}.html"
         whole = _whole_page(content, spoken, part, writer, body)
         path.write_text(whole, encoding="utf-8", newline="\n")
@@ -346,10 +369,22 @@ def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
     return written
 
 
-def _answer(key: str) -> str:
-    """Return the answer to the question of a step of the lesson, to be opened."""
-    told = html.escape(say(computed(key).truth))
-    return f"<details><summary>{say('The answer')}</summary><p>{told}</p></details>"
+def _answer(key: str, spoken: str, writer: Writer) -> str:
+    """Return the answer to the question of a step of the lesson, to be opened.
+
+    What the guess shows in the app, opening the answer shows here.
+    """
+    task = computed(key)
+    main = run_page("lesson", spoken, {"step": key}, {GUESSES: {task.key: task.low}}).main
+    turns = [
+        element.proto.json
+        for _, element in _places(main)
+        if element.type == "bidi_component" and element.proto.component_name.endswith("turning")
+    ]
+    writer.data += turns
+    after = f' data-after="{len(writer.data) - 1}"' if turns else ""
+    told = html.escape(say(task.truth))
+    return f"<details{after}><summary>{say('The answer')}</summary><p>{told}</p></details>"
 
 
 def _steps(writer: Writer) -> str:

@@ -40,7 +40,7 @@ from pages.shared.taking import Takeaway, take_it_with_you
 # Guesses of a session: the first guess at each exercise counts.
 
 
-_GUESSES = "lesson_guesses"
+GUESSES = "lesson_guesses"
 GUESS = "lesson_guess_"
 
 
@@ -57,7 +57,7 @@ def ahead() -> list[Callable[[], object]]:
 
 def guesses() -> Mapping[str, float]:
     """Return the first guesses of this session, by key."""
-    values: dict[str, float] = st.session_state.setdefault(_GUESSES, {})
+    values: dict[str, float] = st.session_state.setdefault(GUESSES, {})
     return values
 
 
@@ -68,12 +68,12 @@ def take(key: str) -> None:
         options = computed(key).options
         value = float(options.index(guess) if options else guess)
         # The first guess counts: after it the answer is on the page.
-        st.session_state.setdefault(_GUESSES, {}).setdefault(key, value)
+        st.session_state.setdefault(GUESSES, {}).setdefault(key, value)
 
 
 def forget() -> None:
     """Discard all guesses, so that the lesson starts over."""
-    st.session_state.pop(_GUESSES, None)
+    st.session_state.pop(GUESSES, None)
     for key in EXERCISES:
         # A value left in its field would look like a new guess.
         st.session_state.pop(f"{GUESS}{key}", None)

@@ -107,11 +107,13 @@ def test_a_step_of_the_lesson_has_its_answer_and_leads_on(
     folder: Path, alone: tuple[Page, list[str]]
 ) -> None:
     page, seen = alone
-    page.goto((folder / "lesson-de.html").as_uri())
+    page.goto((folder / "lesson-crowd-de.html").as_uri())
+    expect(page.locator(".turning")).to_contain_text("?")
     page.get_by_text("Die Antwort").click()
+    expect(page.locator(".turning")).not_to_contain_text("?")
     expect(page.locator("details[open] p").last).to_contain_text(re.compile(r"\d"))
-    page.get_by_role("listitem").nth(1).get_by_role("link").click()
-    expect(page.locator("h2").first).to_contain_text("2.")
+    page.get_by_role("listitem").nth(4).get_by_role("link").click()
+    expect(page.locator("h2").first).to_contain_text("5.")
     assert page.locator("html").get_attribute("lang") == "de"
     assert all(line.startswith("file://") for line in seen), seen
 
