@@ -134,7 +134,7 @@ def requirements(name: str) -> list[str]:
 def third_party(name: str) -> str:
     """The distribution that a module belongs to, or nothing for our own and the library's."""
     top = name.split(".")[0]
-    if top in sys.stdlib_module_names or top in {"", "dpcore", "pages", "tests"}:
+    if top in sys.stdlib_module_names or top in {"", "docs", "dpcore", "pages", "tests"}:
         return ""
     return DISTRIBUTION.get(top, top)
 
