@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 _GROUP = 8  # words measured at a time; one where a word takes seconds
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
-_SLICE_SECONDS = 2.0
-"""Seconds of measuring after which the curves so far are drawn, before it goes on."""
+_FIRST_SECONDS, _SLICE_SECONDS = 0.5, 2.0
+"""Seconds of measuring after which curves are drawn before it goes on: the first ones, and later."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,11 @@ def _measured(mechanism: Mechanism, part: Selection, work: Work, progress: Progr
 
 
 def measure_waiting(
-    store: Measurements, waiting: list[tuple[Mechanism, int]], work: Work, stop: str
+    store: Measurements,
+    waiting: list[tuple[Mechanism, int]],
+    work: Work,
+    stop: str,
+    seconds: float,
 ) -> None:
     """Measure groups for a moment, with progress and a button that stops between two of them.
 
@@ -127,6 +131,7 @@ def measure_waiting(
         waiting: pairs of a mechanism and the number of a group; at least one is measured.
         work: specification of the measurement.
         stop: key of the session state that the button sets.
+        seconds: after which no other group is begun.
     """
     # One place for button and bars, so that both are gone at the end.
     place = st.empty()
@@ -145,7 +150,7 @@ def measure_waiting(
         for done, (mechanism, i) in enumerate(timed(say("Measuring groups of words"), waiting)):
             # What is there is drawn before the first group that takes long.
             slow = _takes_long(mechanism) and not _takes_long(waiting[done - 1][0])
-            if done and (slow or time.monotonic() - start > _SLICE_SECONDS):
+            if done and (slow or time.monotonic() - start > seconds):
                 return  # button and progress stay, for the run that goes on
             places = groups(mechanism, len(work.selection))[i]
             # Stored group by group: whatever ends this run, finished groups stay.
@@ -233,7 +238,7 @@ def measured_curves(
     """
     jobs = _jobs(lexicon, mechanisms, work, pinned)
     first = not any(jobs[0].store.parts[identity(m)] for m in mechanisms)
-    st.session_state[_BEGAN] = first and _measure_some(jobs, mechanisms)
+    st.session_state[_BEGAN] = first and _measure_some(jobs, mechanisms, _FIRST_SECONDS)
     if jobs[0].waiting(mechanisms) and jobs[0].stop in st.session_state:
         _say_what_is_missing(mechanisms, jobs[0].collected(mechanisms), len(work.selection))
     measured, *more = (job.collected(mechanisms) for job in jobs)
@@ -310,12 +315,14 @@ def _jobs(
     return jobs
 
 
-def _measure_some(jobs: list[_Job], mechanisms: list[Mechanism]) -> bool:
+def _measure_some(
+    jobs: list[_Job], mechanisms: list[Mechanism], seconds: float = _SLICE_SECONDS
+) -> bool:
     """Measure for a moment; return True if anything was missing."""
     for job in jobs:
         waiting = job.waiting(mechanisms)
         if waiting and job.stop not in st.session_state:
-            measure_waiting(job.store, waiting, job.work, job.stop)
+            measure_waiting(job.store, waiting, job.work, job.stop, seconds)
             return True
     return False
 
