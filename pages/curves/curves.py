@@ -52,7 +52,7 @@ _GROUP = 8  # words measured at a time; one where a word takes seconds
 _SHARED = 400  # groups of public words, about 30 kB each
 _PULSE_SECONDS = 0.5
 _FIRST_SECONDS, _SLICE_SECONDS = 0.5, 2.0
-"""Seconds of measuring after which curves are drawn before it goes on: the first ones, and later."""
+"""Seconds of measuring after which curves are drawn: the first ones, and those after them."""
 
 
 @dataclass(frozen=True)
