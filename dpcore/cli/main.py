@@ -53,6 +53,7 @@ COMMANDS = Commands(
         "robust": ("robust", "Certify and attack classifiers whose input words change."),
         "autoencoder": ("autoencoder", "Train a network on public text, rewrite private text."),
         "study": ("study", "List recorded studies, and record them again."),
+        "reproduce": ("study", "Run the commands behind documented numbers, and compare."),
         "benchmark": ("benchmark", "Compare all mechanisms at equal leakage."),
         "lexicon": ("lexicon", "List, describe, build, add, fetch and train vocabularies."),
         "doctor": ("doctor", "Check that everything the laboratory needs is installed and works."),
@@ -68,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: as the shell gives them; those of this process if left out.
 
     Returns:
-        0; 1 where `doctor` finds a fault, the system fails or the answer cannot be written; 2 for a
-        refused input; 3 where a result is published and a part of it could not be written; 130
-        after an interrupt.
+        0; 1 where `doctor` finds a fault or `reproduce` a number that differs, the system fails or
+        the answer cannot be written; 2 for a refused input; 3 where a result is published and a
+        part of it could not be written; 130 after an interrupt.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     with warnings.catch_warnings(), lossless_output():

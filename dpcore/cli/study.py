@@ -1,25 +1,37 @@
-"""Commands `study` (list, run and compare recorded studies) and `utility`."""
+"""Commands `study` (list, run, show and compare recorded studies), `utility` and `reproduce`."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import math
+import re
+import shlex
+import time
+import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from click import argument, option
 
+from dpcore import __version__
 from dpcore.cli import fields, flags
 from dpcore.cli.construction import build_mechanisms, epsilons_of_each, settings_of_each
-from dpcore.cli.printer import Answer, table
+from dpcore.cli.printer import FAILED, Answer, table
 from dpcore.cli.reading import read_rows, reading_options
 from dpcore.cli.shell import Options, command, group, one_of
-from dpcore.errors import ParameterError, StudyError
+from dpcore.errors import DpcoreError, ParameterError, StudyError
 from dpcore.jobs import executors
 from dpcore.learn.corpus import LabelledTexts
 from dpcore.lexicon.catalogue import DEFAULT_NAME, load
 from dpcore.limits import LIVE_SEEDS, LIVE_TEXTS, MIN_CLASS_TEXTS
 from dpcore.outwards import at_least
+from dpcore.papers import read_toml
 from dpcore.papers.ours.equal_leakage import Compared, compare_mechanisms, without_privacy
 from dpcore.papers.studies import EXPERIMENTS, STUDIES, study_of
 from dpcore.study.crowds import build_crowds
@@ -39,6 +51,7 @@ from dpcore.study.recorded import (
 from dpcore.study.recording import Options as Choice
 from dpcore.study.recording import record
 from dpcore.study.tables import tidy
+from dpcore.study.utility_summary import cell_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,6 +148,56 @@ def _crowds(options: Options) -> Answer:
     ]
     size = sum(written["bytes"] for written in manifest["files"].values())
     return Answer(manifest, [*table(_COUNTED, rows), f"{size:,} bytes written to {options.out}"])
+
+
+@command("show", study_command)
+@argument("name")
+@flags.pairs("--where", "rows with this value in a column, such as quantity=accuracy")
+def _show(options: Options) -> Answer:
+    """Rows of the record NAME, as means over trials, and its comparison with a paper."""
+    # Late: it imports every paper.
+    from dpcore.papers.comparison import comparison_rows
+
+    recorded = read_recorded(options.name)
+    entry, table = recorded.entry, recorded.table
+    unknown = [name for name in options.where if name not in table]
+    if unknown:
+        columns = ", ".join(table.columns)
+        raise ParameterError(f"no column {unknown[0][:60]!r}; the record has {columns}")
+    for name, value in options.where.items():
+        table = table[[equals(held, value) for held in table[name]]]
+    if entry.of_words:
+        table = table.rename(columns={"mean_low": "low", "mean_high": "high"})
+        ends = ["mean", "low", "high", "words", "runs"]
+        found = table[["curve", "mechanism", "epsilon", "word", "quantity", "method", *ends]]
+        rows = [
+            {str(name): None if value != value else value for name, value in row.items()}
+            for row in found.to_dict("records")
+        ]
+    else:
+        rows = cell_means(table)
+    compared = [asdict(row) for row in comparison_rows(recorded)]
+    result = {
+        **fields.some(entry, "name title source command version date seconds data"),
+        "rows": rows,
+        "comparison": compared,
+    }
+    return Answer(result, _record_lines(result))
+
+
+def _record_lines(record: dict[str, Any]) -> Iterator[str]:
+    yield f"{record['title']}; recorded {record['date']} in {record['seconds']:g} s"
+    names = {
+        name for row in record["rows"] for name, value in row.items() if value not in ("", None)
+    }
+    for row in record["rows"]:
+        yield "  ".join(
+            f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in row.items()
+            if name in names and value is not None
+        )
+    for row in record["comparison"]:
+        yield f"{row['figure']}, {row['quantity']}: paper {row['in_paper']}; here {row['ours']}"
 
 
 _COUNTED = "{corpus:<16} {name:<24|class} {texts:>8,} {words:>10,} {unknown:>8,} {distinct:>9,}"
@@ -331,3 +394,269 @@ def _means(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
         # The baseline has no ε: NaN in the table, which alone differs from itself.
         shown = "" if epsilon != epsilon else f"{epsilon:.4g}"
         yield {"label": label, "epsilon": shown, **means}
+
+
+# The command `reproduce`: documented numbers against the commands that compute them.
+
+
+QUICK = 60.0
+"""Seconds of processor time that all entries take together which run when none is named."""
+_TABLE_OF_ENTRIES = "reproduce.toml"
+_STEP = " > "
+_NUMBER = re.compile(r"\{([^{}]*)\}")
+_DIGITS = re.compile(r"[−-]?(?:\d[\d,]*)?(?:\.(\d+))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A passage of a document, and the places of its numbers in the answer of a command.
+
+    Attributes:
+        quote: the passage as it stands there, with each number that is checked in braces.
+        at: place of each number: keys and selections of rows, joined by " > ". A selection is an
+            index, "*" for all, or "column=value; column=value" for the one row that has them. Each
+            name of `over` fills the gap of a place.
+        over: names for the gaps of `at`.
+        scale: factor from the answer to the document, 100 for a share written as a percentage.
+        unit: what the numbers were rounded to; 0 for their last digit.
+    """
+
+    quote: str
+    at: tuple[str, ...]
+    over: tuple[str, ...] = ()
+    scale: float = 1.0
+    unit: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The passage without braces."""
+        return _NUMBER.sub(r"\1", self.quote)
+
+    @property
+    def expected(self) -> list[str]:
+        """The numbers as they are written."""
+        return _NUMBER.findall(self.quote)
+
+    def places(self) -> list[str]:
+        """Return the places, with the names of `over` in their gaps."""
+        return [place.replace("{}", name) for name in self.over or ("",) for place in self.at]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """A documented statement and the command that reproduces its numbers.
+
+    Attributes:
+        name: name of the entry.
+        document: the file that states it.
+        claim: the statement in one sentence.
+        command: arguments of `python -m dpcore`.
+        seconds: measured processor time, without the start of Python.
+        megabytes: measured largest memory.
+        checks: the passages.
+        tolerance: "rounded": half a unit of the last digit; "outward": one unit, for a bound that
+            was rounded to the safe side; "six digits", for digits that differ between processors;
+            else the largest difference.
+        reason: why it may differ by a tolerance that is a number.
+        study: the record that the command reads, if it computes nothing; empty otherwise.
+        seed: of its noise; None where nothing is random, and for a record, which has its own.
+    """
+
+    name: str
+    document: str
+    claim: str
+    command: str
+    seconds: float
+    megabytes: int
+    checks: tuple[Check, ...]
+    tolerance: str | float = "rounded"
+    reason: str = ""
+    study: str = ""
+    seed: int | None = None
+
+
+def claimed(text: str | None = None) -> dict[str, Claimed]:
+    """Read the entries by name, from TOML; None for those of the laboratory."""
+    rows = read_toml(_TABLE_OF_ENTRIES) if text is None else tomllib.loads(text)
+    entries = {}
+    for name, row in rows.items():
+        checks = []
+        for check in row["checks"]:
+            over = tuple(check.get("over", ()))
+            checks.append(Check(**check | {"at": tuple(check["at"]), "over": over}))
+        entries[name] = Claimed(**row | {"name": name, "checks": tuple(checks)})
+    return entries
+
+
+def quick(entries: dict[str, Claimed]) -> list[str]:
+    """Return the names of the entries that take a minute together, in their order."""
+    total, chosen = 0.0, set()
+    for entry in sorted(entries.values(), key=lambda entry: entry.seconds):
+        total += entry.seconds
+        if total <= QUICK:
+            chosen.add(entry.name)
+    return [name for name in entries if name in chosen]
+
+
+@command("reproduce")
+@argument("names", nargs=-1, metavar="[NAME]...")
+@option("--all", "every", is_flag=True, help="also the entries that take longer")
+@option("--list", "listed", is_flag=True, help="list the entries, and run none")
+def reproduce_command(options: Options) -> Answer:
+    """Run the commands behind documented numbers, and compare: exit code 1 if one differs.
+
+    Without a NAME those that take a minute of the processor together.
+    """
+    entries = claimed()
+    unknown = [name for name in options.names if name not in entries]
+    if unknown:
+        raise ParameterError(
+            f"no entry {unknown[0][:60]!r}; `reproduce --list` names {len(entries)} of them"
+        )
+    names = list(options.names) or (list(entries) if options.every else quick(entries))
+    if options.listed:
+        shown = list(options.names) or list(entries)
+        rows = [
+            fields.some(entries[name], "name document claim command seconds megabytes study")
+            for name in shown
+        ]
+        return Answer({"version": __version__, "entries": rows}, table(_ENTRIES, rows))
+    root = click.get_current_context().find_root().command
+    results, left = [], sum(entries[name].seconds for name in names)
+    total = left
+    for name in names:
+        # In seconds of the table, so that the time left is right where one entry takes most of it.
+        options.progress("seconds of work", round(total - left), round(total))
+        results.append(_reproduced(entries[name], root))
+        left -= entries[name].seconds
+    right = sum(result["reproduced"] for result in results)
+    answer = {
+        "version": __version__, "reproduced": right, "of": len(results), "entries": results,
+    }  # fmt: skip
+    lines = [*_reproduced_lines(results), f"{right} of {len(results)} reproduced"]
+    return Answer(answer, lines, code=0 if right == len(results) else FAILED)
+
+
+_ENTRIES = "{name:<32} {document:<22} {seconds:>8.4g|seconds} {megabytes:>6|MB}  {command}"
+
+
+def _reproduced(entry: Claimed, root: click.Command) -> dict[str, Any]:
+    """Run the command of an entry and compare its numbers."""
+    begun = time.process_time()
+    answer, error = _answer_of(shlex.split(entry.command), root)
+    numbers: list[dict[str, Any]] = []
+    if answer is not None:
+        for check in entry.checks:
+            numbers += compared_numbers(check, answer, entry.tolerance)
+    return {
+        **fields.some(entry, "name document claim command"),
+        "reproduced": not error and all(number["agrees"] for number in numbers),
+        "error": error,
+        "seconds": round(time.process_time() - begun, 3),
+        "numbers": numbers,
+    }
+
+
+def _answer_of(arguments: list[str], root: click.Command) -> tuple[dict[str, Any] | None, str]:
+    """Run a command in this process; return its JSON, and the reason if there is none."""
+    out = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stdout(out),
+            # Its notes and bars would stand between the lines of this command.
+            contextlib.redirect_stderr(io.StringIO()),
+            root.make_context("python -m dpcore", [*arguments, "--json"]) as context,
+        ):
+            code = root.invoke(context)
+        if code:
+            return None, f"the command ended with exit code {code}"
+        return json.loads(out.getvalue()), ""
+    except click.ClickException as error:
+        return None, error.format_message()
+    except (DpcoreError, OSError, MemoryError) as error:
+        return None, str(error) or type(error).__name__
+
+
+def compared_numbers(
+    check: Check, answer: dict[str, Any], tolerance: str | float = "rounded"
+) -> list[dict[str, Any]]:
+    """Compare the numbers of a passage with those of an answer.
+
+    Returns:
+        One dictionary per number: `expected` as it is written, `got` (None if the answer has
+        nothing at that place), `at`, `agrees`.
+    """
+    rows = []
+    places = [place for path in check.places() for place in _values(answer, path)]
+    for expected, found in zip_longest(check.expected, places):
+        at, got = found or ("", None)
+        agrees = expected is not None and _agrees(check, expected, got, tolerance)
+        rows.append({"expected": expected, "got": got, "at": at, "agrees": agrees})
+    return rows
+
+
+def _values(answer: Any, path: str) -> list[tuple[str, Any]]:
+    """Return the values at a place with the place itself; one None where there is nothing."""
+    held = [answer]
+    for step in path.split(_STEP):
+        held = [value for inner in held for value in _step(inner, step)]
+    return [(path, value) for value in held] or [(path, None)]
+
+
+def _step(held: Any, step: str) -> list[Any]:
+    if isinstance(held, dict):
+        return [held[step]] if step in held else []
+    if not isinstance(held, list):
+        return []
+    if step == "*":
+        return held
+    if step.lstrip("-").isdigit():
+        return held[int(step) :][:1]
+    wanted = [part.strip().partition("=")[::2] for part in step.split(";")]
+    rows = [
+        row
+        for row in held
+        if isinstance(row, dict) and all(equals(row.get(name), value) for name, value in wanted)
+    ]
+    # Of several rows it would be chance which one is compared.
+    return rows if len(rows) == 1 else []
+
+
+def equals(held: Any, written: str) -> bool:
+    """Return True if a value is the written one; numbers agree in four digits."""
+    if isinstance(held, str):
+        return held == written
+    if held is None:
+        return written == ""
+    try:
+        return f"{held:.4g}" == f"{float(written):.4g}"
+    except (TypeError, ValueError):
+        return False
+
+
+def _agrees(check: Check, expected: str, got: Any, tolerance: str | float) -> bool:
+    number = _DIGITS.fullmatch(expected)
+    if not (number and expected.strip("−-.,")):
+        return str(got) == expected
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        return False
+    value = float(expected.replace("−", "-").replace(",", ""))
+    unit = check.unit or 10.0 ** -len(number[1] or "")
+    named = {"rounded": unit / 2, "outward": unit, "six digits": 1e-6 * abs(value)}
+    allowed = named[tolerance] if isinstance(tolerance, str) else tolerance
+    # A little more: a number that lies half-way may be rounded to either side.
+    return abs(check.scale * got - value) <= allowed * (1 + 1e-9) + 1e-12 * abs(value)
+
+
+def _reproduced_lines(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for result in results:
+        count = len(result["numbers"])
+        if result["reproduced"]:
+            yield f"{result['name']:<32} reproduced, {count} numbers"
+            continue
+        yield f"{result['name']:<32} NOT reproduced{': ' * bool(result['error'])}{result['error']}"
+        for number in result["numbers"]:
+            if not number["agrees"]:
+                got = "nothing" if number["got"] is None else number["got"]
+                got = f"{got:.6g}" if isinstance(got, float) else got
+                yield f"{'':<32} expected {number['expected']}, got {got} at {number['at']}"

@@ -80,6 +80,40 @@ def baseline(table: pd.DataFrame, quantity: str, **where: Any) -> Mean:
     return _mean(rows, quantity)
 
 
+CELL = (
+    "label",
+    "mechanism",
+    "epsilon",
+    "data",
+    "learner",
+    "tested_on",
+    "variant",
+    "quantity",
+    "at",
+)
+"""Columns that identify a cell of an experiment, over whose seeds a mean is taken."""
+
+
+def cell_means(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Compute the mean over seeds of every cell, with a 95 % t-interval, in the order of the table.
+
+    Returns:
+        One dictionary per cell: the columns `CELL`, None where a value is missing; `mean`, `low`,
+        `high`, `trials`. The ends of a single trial are those that were recorded, or None.
+    """
+    cells = []
+    for key, part in table.groupby(list(CELL), sort=False, dropna=False):
+        found = _mean(part, str(key[CELL.index("quantity")]))
+        low, high = found.low, found.high
+        if found.trials == 1:
+            low, high = (float(part[end].mean()) for end in ("low", "high"))
+        ends = {"mean": found.mean, "low": low, "high": high}
+        texts = dict(zip(CELL, key, strict=True)) | ends
+        shown = {name: None if value != value else value for name, value in texts.items()}
+        cells.append({**shown, "trials": found.trials})
+    return cells
+
+
 def _mean(rows: pd.DataFrame, quantity: str) -> Mean:
     by_seed = rows.groupby("seed")["value"].mean().to_numpy(dtype=np.float64)
     return _interval(by_seed, quantity)

@@ -48,6 +48,7 @@ LINES = {
     "robust": "digits --draws no",
     "autoencoder": "rewrite --checkpoint none.safetensors --mechanism gaussian --text a",
     "study": "list",
+    "reproduce": "--list",
     "benchmark": "--recorded",
     "lexicon": "list",
     "doctor": "",
