@@ -127,12 +127,9 @@ def test_places() -> None:
         check = Check(quote=expected, at=at, over=over)
         assert all(number["agrees"] for number in compared_numbers(check, {"rows": rows}))
     # Two rows have it: none is taken. And neither a number nor a place may be left over.
-    for at, quote in (
-        ("rows > at=2 > n", "{1}"),
-        ("rows > 0 > n", "{1} {1}"),
-        ("rows > * > n", "{1}"),
-    ):
-        numbers = compared_numbers(Check(quote=quote, at=(at,)), {"rows": rows})
+    left_over = {"rows > at=2 > n": "{1}", "rows > 0 > n": "{1} {1}", "rows > * > n": "{1}"}
+    for path, quote in left_over.items():
+        numbers = compared_numbers(Check(quote=quote, at=(path,)), {"rows": rows})
         assert not all(number["agrees"] for number in numbers)
 
 
