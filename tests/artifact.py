@@ -45,7 +45,8 @@ ends with 0 if all are reproduced, with 1 if one is not, and with 2 for a name t
 
 **Times** are processor time, without the start of Python (one to two seconds), with an empty cache,
 measured on two cores that had other work to do; what you wait for may be less or more. Memory is
-the most that the process held.
+the most that the process held. Some commands keep what they computed in the cache: to compute it
+again, name an empty folder in `DPCORE_CACHE`.
 
 **Tolerances.** *Rounded*: half a unit of the last digit that the document prints. *Outward*: one
 unit of it, for a bound that is rounded to the safe side. *Six digits*: the last digits of a float
