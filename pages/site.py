@@ -19,19 +19,28 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markdown_it import MarkdownIt
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from dpcore.arrays import FloatArray
+from dpcore.lexicon.catalogue import load
+from dpcore.lexicon.lexicon import Lexicon
+from dpcore.mechanisms.exponential.tem import TruncatedExponential, capped, normalised
+from dpcore.mechanisms.registry import create
+from dpcore.outwards import at_most
 from dpcore.papers.claims import CLAIMS
 from pages.lesson.lesson import GUESSES, computed
 from pages.lesson.steps import STEPS
 from pages.shared.contents import CONTENTS, NAME, Content
 from pages.shared.language import LANGUAGES, say, speaking
+from pages.shared.session import admissible
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HERE = Path(__file__).parent / "opening"
@@ -362,11 +371,144 @@ def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
         body = str(writer.part(still_parts(first, others)))
         if page == "lesson":
             body += _answer(chosen.get(name, values[0]), spoken, writer) + _steps(writer)
+        if page == "words":
+            body += _explorer(site, writer)
         path = site.folder / f"{page}{part}{_suffix(spoken)}.html"
         whole = _whole_page(content, spoken, part, writer, body)
         path.write_text(whole, encoding="utf-8", newline="\n")
         written.append(path)
     return written
+
+
+# Any word of the vocabulary, in the page alone.
+
+
+_LEVELS = 91  # of a coordinate: the printed letters from # to ~ without the backslash
+_SPREAD = 4.5  # standard deviations of a coordinate that the levels cover; what is beyond is cut
+_TRIED = 200  # words whose numbers are compared with the engine's when the pages are written
+_SHOWN = 12  # nearest words of a word
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Vectors with few levels a coordinate, as the page reads them.
+
+    Attributes:
+        levels: number of the level of each coordinate, shape (n, d), uint8.
+        least: lowest level of each coordinate, shape (d,).
+        steps: distance of two levels, shape (d,).
+        excess: what rounding adds to a squared distance on average.
+    """
+
+    levels: NDArray[np.uint8]
+    least: FloatArray
+    steps: FloatArray
+    excess: float
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Vectors as the page holds them, shape (n, d): rounded to float32."""
+        return (self.least + self.steps * self.levels).astype(np.float32).astype(np.float64)
+
+    def distances(self, word: int) -> FloatArray:
+        """Return the distances of a word to all, shape (n,), as the page computes them."""
+        squares = ((self.values - self.values[word]) ** 2).sum(axis=1) - self.excess
+        row = np.sqrt(np.maximum(squares, 0.0))
+        row[word] = 0.0
+        return np.asarray(row)
+
+    @property
+    def codes(self) -> str:
+        """One letter for each coordinate."""
+        letters = self.levels + 35
+        letters[letters >= ord("\\")] += 1
+        return letters.tobytes().decode("ascii")
+
+
+def rounded_vectors(lexicon: Lexicon) -> Rounded:
+    """Round the vectors of a lexicon to levels that one letter each can name."""
+    vectors = lexicon.vectors.astype(np.float64)
+    reach = _SPREAD * vectors.std(axis=0)
+    middle = vectors.mean(axis=0)
+    steps = 2.0 * reach / (_LEVELS - 1)
+    levels = np.clip(np.rint((vectors - middle + reach) / steps), 0, _LEVELS - 1).astype(np.uint8)
+    missed = middle - reach + steps * levels - vectors
+    return Rounded(levels, middle - reach, steps, 2.0 * float((missed**2).sum(axis=1).mean()))
+
+
+def _explorer(site: Site, writer: Writer) -> str:
+    """Return fields for any word, its nearest words, and what TEM makes of it."""
+    lexicon = load()
+    tem = create("tem", lexicon, {})
+    if not isinstance(tem, TruncatedExponential):
+        raise TypeError("tem is another mechanism")
+    vectors = _vectors(lexicon)
+    code = {
+        "words": "\n".join(lexicon.words),
+        "codes": vectors.codes,
+        "steps": vectors.steps.tolist(),
+        "least": vectors.least.tolist(),
+        "excess": vectors.excess,
+    }
+    address = site.asset("vectors.js", f"lab.vectors = {json.dumps(code, ensure_ascii=False)};\n")
+    explorer = (_HERE / "explorer.js").read_text(encoding="utf-8")
+    writer.scripts.append(site.asset("explorer.js", explorer))
+    epsilons = [float(each) for each in admissible(tem) if each <= _HIGHEST]
+    apart, share = _differences(lexicon, tem, vectors, epsilons)
+    texts = {
+        "unknown": say("This word is not among the {count} of the vocabulary: try another one."),
+        "stays": say(
+            "Under tem at ε = {epsilon}, “{word}” comes out unchanged in {stays} of 100 draws. "
+            "Its nearest words:"
+        ),
+        "waiting": say("Loading the words…"),
+    }
+    numbers = {"epsilons": epsilons, "cap": tem.cap, "texts": texts, "shown": _SHOWN}
+    heads = (say("word"), say("distance"), say("comes out, of 100"))
+    head = "".join(f"<th>{html.escape(each)}</th>" for each in heads)
+    about = say(
+        "Computed in this page, from vectors of {levels} levels a coordinate. For {count} words "
+        "spread over the vocabulary, at every step, distances were at most {apart:.2g} from the "
+        "engine's, and shares at most {share:.2g} of 100.",
+        levels=_LEVELS,
+        count=_TRIED,
+        apart=apart,
+        share=100 * share,
+    )
+    data = html.escape(json.dumps(numbers, ensure_ascii=False))
+    return (
+        f'<section data-explorer="{data}" data-vectors="{address}"><h2>{say("Any word")}</h2>'
+        f'<div class="row"><label>{say("A word of the vocabulary")} '
+        '<input type="text" autocomplete="off" maxlength="80"></label>'
+        f'<label>{say("ε of tem, from small to large")} <input type="range" min="0" '
+        f'max="{len(epsilons) - 1}" value="{len(epsilons) // 2}"></label></div>'
+        f'<p role="status"></p><div class="table"><table><thead><tr>{head}</tr></thead>'
+        f'<tbody></tbody></table></div><p class="small">{html.escape(about)}</p></section>'
+    )
+
+
+_HIGHEST = 20.0  # ε at which every word stays in practically every draw
+
+
+@cache
+def _vectors(lexicon: Lexicon) -> Rounded:
+    return rounded_vectors(lexicon)
+
+
+def _differences(
+    lexicon: Lexicon, tem: TruncatedExponential, vectors: Rounded, epsilons: list[float]
+) -> tuple[float, float]:
+    """Return the largest differences of distances and shares of the page, rounded up."""
+    apart = share = 0.0
+    words = np.unique(np.linspace(0, len(lexicon) - 1, _TRIED).astype(np.int64))
+    values = np.array(epsilons)
+    for word in words.tolist():
+        row = vectors.distances(word)
+        apart = max(apart, float(np.abs(row - tem.distances(word)).max()))
+        laws = normalised(capped(row, values, tem.cap))
+        there = tem.probabilities(word, values, None)
+        share = max(share, float(np.abs(laws - there).max()))
+    return float(at_most(apart, 2)), float(at_most(share, 2))
 
 
 def _answer(key: str, spoken: str, writer: Writer) -> str:
@@ -412,7 +554,7 @@ def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: 
         if name != spoken
     )
     needs = say(
-        "A copy without a server: dials move, words and files of your own need the laboratory. "
+        "A copy without a server: dials move; your own sentences and files need the laboratory. "
         '`pip install "word-privacy-lab[app]"`, then `word-privacy-lab`.'
     )
     data = ",\n".join(text.replace("<", "\\u003c") for text in writer.data)

@@ -257,7 +257,7 @@ def go_on(lexicon: Lexicon, mechanisms: list[Mechanism], work: Work, pinned: Seq
     # A run draws one button that stops it.
     began = st.session_state.pop(_BEGAN, False)
     unfinished = any(job.waiting(mechanisms) and job.stop not in st.session_state for job in jobs)
-    if unfinished if began else _measure_some(jobs, mechanisms):
+    if unfinished if began else _measure_some(jobs, mechanisms, _SLICE_SECONDS):
         st.rerun()
 
 
@@ -315,9 +315,7 @@ def _jobs(
     return jobs
 
 
-def _measure_some(
-    jobs: list[_Job], mechanisms: list[Mechanism], seconds: float = _SLICE_SECONDS
-) -> bool:
+def _measure_some(jobs: list[_Job], mechanisms: list[Mechanism], seconds: float) -> bool:
     """Measure for a moment; return True if anything was missing."""
     for job in jobs:
         waiting = job.waiting(mechanisms)

@@ -94,6 +94,7 @@ lab.begin = () => {
   for (const place of parts) if (!dials.includes(place)) lab.mount(place);
   for (const place of dials) lab.mount(place);
   document.querySelectorAll("[data-after]").forEach(lab.answered);
+  document.querySelectorAll("[data-explorer]").forEach((place) => lab.explore(place));
   const charts = document.querySelectorAll(".chart");
   if (charts.length) lab.unpack("plotly").then(() => charts.forEach(lab.draw));
 };

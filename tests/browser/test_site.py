@@ -5,11 +5,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from dpcore.lexicon.catalogue import load
+from dpcore.mechanisms.registry import create
 from pages import site
 from pages.shared.contents import CONTENTS
+from pages.shared.language import LANGUAGES
 from tests.browser.pages import accessibility_faults, open_page, wait_idle
 from tests.browser.server import Server
 
@@ -101,6 +105,57 @@ def test_a_button_of_the_engine_says_what_it_needs(
     page.goto((folder / "words.html").as_uri())
     page.get_by_role("button", name="protected word").click()
     expect(page.locator(".needs")).to_contain_text("needs the laboratory")
+
+
+def test_any_word_has_its_neighbours_and_its_law(
+    folder: Path, alone: tuple[Page, list[str]]
+) -> None:
+    page, seen = alone
+    page.goto((folder / "words.html").as_uri())
+    place = page.locator("[data-explorer]")
+    told = json.loads(place.get_attribute("data-explorer") or "")
+    said = re.search(r"at most ([\d.e-]+) from .* at most ([\d.e-]+) of 100", place.inner_text())
+    assert said is not None
+    apart, share = map(float, said.groups())
+    assert apart < 0.2
+    assert share < 5
+    lexicon = load()
+    tem = create("tem", lexicon, {})
+    for word in ("doctor", "Monday", "thunder"):
+        place.get_by_role("textbox").fill(word)
+        place.get_by_role("textbox").press("Enter")
+        status = place.get_by_role("status")
+        expect(status).to_contain_text(word.lower())
+        index = lexicon.index(word.lower())
+        law = tem.law(index, told["epsilons"])
+        distances = lexicon.nearest_words(np.array([index]), 40)
+        true = dict(zip(*(part[0].tolist() for part in distances), strict=True))
+        for step in (3, len(told["epsilons"]) // 2, len(told["epsilons"]) - 1):
+            turn = "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }"
+            place.get_by_role("slider").evaluate(turn, step)
+            stays = float(re.findall(r"in ([\d.]+) of 100", status.inner_text())[0])
+            # As told for words that were tried, with room for one that was not, and for rounding.
+            off = 1.5 * share + 0.1
+            assert abs(stays - 100 * law.probabilities[step, index]) <= off
+            rows = place.locator("tbody tr").all_inner_texts()
+            assert len(rows) == told["shown"]
+            for row in rows:
+                name, far, chance = row.split("\t")
+                other = lexicon.index(name)
+                assert abs(float(far) - true[other]) <= 1.5 * apart + 0.005
+                assert abs(float(chance) - 100 * law.probabilities[step, other]) <= off
+    place.get_by_role("textbox").fill("nosuchword<b>")
+    place.get_by_role("textbox").press("Enter")
+    expect(status).to_contain_text("not among the 25,000")
+    assert all(line.startswith("file://") for line in seen), seen
+
+
+@pytest.mark.full
+def test_all_of_it_is_small(tmp_path: Path) -> None:
+    files = site.write_site(tmp_path / "site", list(site._VIEWS), list(LANGUAGES))
+    assert len(files) > 140
+    whole = sum(path.stat().st_size for path in tmp_path.rglob("*.*"))
+    assert whole < 12_000_000
 
 
 def test_a_step_of_the_lesson_has_its_answer_and_leads_on(

@@ -99,6 +99,7 @@ def test_curves_are_drawn_as_soon_as_they_are_there(
     def board(scene: CurvesScene, *_: object) -> None:
         word_counts.append(len(scene.curves[0].measured.selection))
 
+    monkeypatch.setattr(curves, "_FIRST_SECONDS", 0.0)
     monkeypatch.setattr(curves, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(board_room, "board", board)
     opened(**link, seed=80)
