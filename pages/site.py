@@ -45,6 +45,7 @@ from pages.shared.session import admissible
 _ROOT = Path(__file__).resolve().parents[1]
 _HERE = Path(__file__).parent / "opening"
 _SECONDS = 600
+_INSIDE = "\0"  # no page says it
 _LONG = 2_000
 """Characters of a value of which all parts of a page keep one copy."""
 _ASIDE = {"departure"}
@@ -73,7 +74,7 @@ class Part:
     """One element of a page, as HTML, with the numbers that a component needs.
 
     Attributes:
-        content: HTML, with `%s` in the place of the parts inside.
+        content: HTML, with `_INSIDE` in the place of the parts inside.
         inside: those parts.
     """
 
@@ -82,10 +83,10 @@ class Part:
 
     def __str__(self) -> str:
         """Return the HTML; nothing of a frame without content."""
-        if "%s" not in self.content:
+        if _INSIDE not in self.content:
             return self.content
         parts = "".join(map(str, self.inside))
-        return self.content.replace("%s", parts) if parts else ""
+        return self.content.replace(_INSIDE, parts) if parts else ""
 
 
 @dataclass
@@ -181,7 +182,7 @@ class Writer:
     def part(self, element: Any) -> Part:
         """Return an element and all that is in it."""
         draw = getattr(self, f"_{element.type}", None)
-        content = "%s" if draw is None else draw(element)
+        content = _INSIDE if draw is None else draw(element)
         inside = getattr(element, "children", None) or {}
         return Part(content, tuple(self.part(inside[i]) for i in sorted(inside)))
 
@@ -217,14 +218,14 @@ class Writer:
 
     def _expander(self, element: Any) -> str:
         label = html.escape(element.proto.label)
-        return f"<details><summary>{label}</summary>%s</details>"
+        return f"<details><summary>{label}</summary>{_INSIDE}</details>"
 
     def _flex_container(self, element: Any) -> str:
         across = element.proto.flex_container.direction == 2  # HORIZONTAL
-        return f'<div class="{"row" if across else "stack"}">%s</div>'
+        return f'<div class="{"row" if across else "stack"}">{_INSIDE}</div>'
 
     def _column(self, element: Any) -> str:
-        return f'<div class="column" style="flex: {element.weight:.3g}">%s</div>'
+        return f'<div class="column" style="flex: {element.weight:.3g}">{_INSIDE}</div>'
 
     def _page_link(self, element: Any) -> str:
         label = _marked(element.proto.label, inline=True)
