@@ -119,8 +119,8 @@ class Site:
         head, _, tail = whole.partition("\nreturn function")
         parts = _until_closed(tail)
         body = f"{head}\n{parts[1]}\nreturn function{parts[0]}"
-        made = f"lab.component({json.dumps(name)}, () => {{\n{body}\n}});\n"
-        return self.asset(f"{name}-{hashlib.sha256(made.encode()).hexdigest()[:8]}.js", made)
+        script = f"lab.component({json.dumps(name)}, () => {{\n{body}\n}});\n"
+        return self.asset(f"{name}-{hashlib.sha256(script.encode()).hexdigest()[:8]}.js", script)
 
 
 def _until_closed(code: str) -> tuple[str, str]:
@@ -138,18 +138,18 @@ def _marked(text: str, *, inline: bool = False) -> str:
     """Return HTML of Markdown as the pages use it."""
     small = re.fullmatch(r":small\[(.*)\]", text, re.DOTALL)
     plain = re.sub(r":material/\w+:", "", small[1] if small else text)
-    made = _markdown().renderInline(plain) if inline else _markdown().render(plain)
-    return f'<div class="small">{made}</div>' if small else made
+    content = _markdown().renderInline(plain) if inline else _markdown().render(plain)
+    return f'<div class="small">{content}</div>' if small else content
 
 
 def _table(element: Any) -> str:
     """Return a table of at most a few hundred rows."""
-    named = json.loads(element.proto.columns or "{}")
+    columns = json.loads(element.proto.columns or "{}")
     frame = element.value
     titles = {
-        name: (named.get(name) or {}).get("label") or name
+        name: (columns.get(name) or {}).get("label") or name
         for name in frame.columns
-        if not (named.get(name) or {}).get("hidden")
+        if not (columns.get(name) or {}).get("hidden")
     }
     rows = [
         "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row)
@@ -191,8 +191,8 @@ class Writer:
         if page not in _VIEWS:
             return ""
         name, values = _PARTS.get(page, ("", ()))
-        chosen = re.fullmatch(rf"{name}=([\w-]+)", query) if name else None
-        part = f"-{chosen[1]}" if chosen and chosen[1] in values else ""
+        match = re.fullmatch(rf"{name}=([\w-]+)", query) if name else None
+        part = f"-{match[1]}" if match and match[1] in values else ""
         return f"{page}{part}{self._suffix}.html"
 
     def _title(self, element: Any) -> str:
@@ -288,8 +288,8 @@ def run_page(
     test._page_hash = calc_hash(page)
     for name, value in ({"lang": spoken} | parameters).items():
         test.query_params[name] = value
-    for name, held in (state or {}).items():
-        test.session_state[name] = held
+    for name, entry in (state or {}).items():
+        test.session_state[name] = entry
     test.run()
     if test.exception:
         raise RuntimeError(f"the page {page} ends with: {test.exception[0].message}")
@@ -315,11 +315,11 @@ def _says(element: Any) -> bytes | None:
 
 def still_parts(first: Any, others: list[Any]) -> Any:
     """Remove from a page what is not the same at other steps of its dials, and return it."""
-    kept = {place: _says(element) for place, element in _places(first)}
+    usual = {place: _says(element) for place, element in _places(first)}
     for other in others:
         there = {place: _says(element) for place, element in _places(other)}
-        for place, said in kept.items():
-            if place and said is not None and there.get(place) != said:
+        for place, words in usual.items():
+            if place and words is not None and there.get(place) != words:
                 _leave_out(first, place)
     return first
 
@@ -365,13 +365,13 @@ def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
     parts: list[tuple[str, dict[str, str]]] = [("", {})]
     parts += [(f"-{value}", {name: value}) for value in values]
     written = []
-    for part, chosen in parts:
-        first = run_page(page, spoken, chosen).main
-        others = [run_page(page, spoken, other | chosen).main for other in _VIEWS[page]]
+    for part, parameters in parts:
+        first = run_page(page, spoken, parameters).main
+        others = [run_page(page, spoken, other | parameters).main for other in _VIEWS[page]]
         writer = Writer(site, page, _suffix(spoken))
         body = str(writer.part(still_parts(first, others)))
         if page == "lesson":
-            body += _answer(chosen.get(name, values[0]), spoken, writer) + _steps(writer)
+            body += _answer(parameters.get(name, values[0]), spoken, writer) + _steps(writer)
         if page == "words":
             body += _explorer(site, writer)
         path = site.folder / f"{page}{part}{_suffix(spoken)}.html"
@@ -526,8 +526,8 @@ def _answer(key: str, spoken: str, writer: Writer) -> str:
     ]
     writer.data += turns
     after = f' data-after="{len(writer.data) - 1}"' if turns else ""
-    told = html.escape(say(task.truth))
-    return f"<details{after}><summary>{say('The answer')}</summary><p>{told}</p></details>"
+    truth = html.escape(say(task.truth))
+    return f"<details{after}><summary>{say('The answer')}</summary><p>{truth}</p></details>"
 
 
 def _steps(writer: Writer) -> str:

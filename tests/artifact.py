@@ -84,11 +84,11 @@ _SLUG = re.compile(r"[^\w\- ]")
 def page(entries: dict[str, Claimed]) -> str:
     """Return the page as Markdown."""
     records = {entry.name: entry for entry in read_bundled()}
-    chosen = quick(entries)
+    quick_names = quick(entries)
     head = _HEAD.format(
-        quick=len(chosen),
+        quick=len(quick_names),
         all=len(entries),
-        seconds=round(sum(entries[name].seconds for name in chosen)),
+        seconds=round(sum(entries[name].seconds for name in quick_names)),
         minutes=round(sum(entry.seconds for entry in entries.values()) / 60),
         memory=f"{max(entry.megabytes for entry in entries.values()):,}",
     )
@@ -131,14 +131,14 @@ def _section(entry: Claimed, records: dict[str, Entry]) -> str:
     if heading and not heading.startswith("#"):
         where = f"[{entry.document}, {heading}](../{entry.document}#{slug(heading)})"
     numbers = [number for check in entry.checks for number in check.expected]
-    shown = ", ".join(numbers[:8]) + (f" … ({len(numbers)} numbers)" if len(numbers) > 8 else "")
+    listing = ", ".join(numbers[:8]) + (f" … ({len(numbers)} numbers)" if len(numbers) > 8 else "")
     tolerance = f"{entry.tolerance:g}" if isinstance(entry.tolerance, float) else entry.tolerance
     lines = [
         f"### {entry.name}\n",
         f"{entry.claim} In {where}.\n",
         f"```sh\npython -m dpcore {entry.command}\n```\n",
         f"- It says: {_passage(entry.checks[0].text)}",
-        f"- Expected: {shown}; tolerance: {tolerance}"
+        f"- Expected: {listing}; tolerance: {tolerance}"
         + (f" ({entry.reason})" if entry.reason else ""),
         f"- {_duration(entry.seconds)}, {entry.megabytes:,} MB"
         + (f"; seed {entry.seed}" if entry.seed is not None else ""),
@@ -176,8 +176,8 @@ def _papers(records: dict[str, Entry]) -> list[str]:
         record = records.get(name)
         compared = comparison_rows(read_recorded(name)) if record else ()
         if record and compared:
-            found = agreement(compared)
-            within = f"{found.within} of {found.numbers}" if found.numbers else "–"
+            verdict = agreement(compared)
+            within = f"{verdict.within} of {verdict.numbers}" if verdict.numbers else "–"
             command = _made(record).split(" (")[0]
             rows.append(
                 f"| `study show {name}` | {record.source} | {len(compared)} | {within} | "
@@ -196,11 +196,11 @@ def _measured(name: str) -> tuple[float, int]:
         )  # fmt: skip
         os.close(write)
         with os.fdopen(read, encoding="utf-8") as answer:
-            found: dict[str, Any] = json.load(answer)["entries"][0]
+            entry: dict[str, Any] = json.load(answer)["entries"][0]
         _, _, usage = os.wait4(process.pid, 0)
-    if not found["reproduced"]:
+    if not entry["reproduced"]:
         print(name, "is NOT reproduced")
-    return float(found["seconds"]), round(usage.ru_maxrss / 1024)
+    return float(entry["seconds"]), round(usage.ru_maxrss / 1024)
 
 
 def measure(names: list[str], path: Path = TABLE) -> None:

@@ -204,26 +204,26 @@ def _random_allowed(name: str) -> bool:
 
 def without_encoding(source: str) -> list[str]:
     """Calls that read or write text in the encoding of the system: files, and programs' pipes."""
-    found = []
+    calls = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
         own = isinstance(node.func, ast.Name)
         name = ast.unparse(node.func).rpartition(".")[2]
         place = {"read_text": 0, "write_text": 1}.get(name)
         if name == "open":
             # A method takes the mode first; with another argument it opens a part of an archive.
             arguments = node.args[1:] if own else node.args
-            mode = arguments[0] if arguments else given.get("mode", ast.Constant("r"))
+            mode = arguments[0] if arguments else keywords.get("mode", ast.Constant("r"))
             text = bool(re.fullmatch("'[rwxat+]+'", ast.unparse(mode)))
         elif place is not None:
             text = len(node.args) <= place
         else:
-            text = name in {"run", "Popen", "check_output"} and "text" in given
-        if text and "encoding" not in given:
-            found.append(f"{node.lineno}: {ast.unparse(node)}")
-    return found
+            text = name in {"run", "Popen", "check_output"} and "text" in keywords
+        if text and "encoding" not in keywords:
+            calls.append(f"{node.lineno}: {ast.unparse(node)}")
+    return calls
 
 
 def primary_buttons(source: str) -> list[str]:

@@ -84,8 +84,10 @@ def called(name: str, value: Any) -> Iterator[str]:
     A parameter without a place is taken by name alone.
     """
     yield name
-    given = [each for each in inspect.signature(value).parameters.values() if each.name != "self"]
-    for place, each in enumerate(given, start=1):
+    parameters = [
+        each for each in inspect.signature(value).parameters.values() if each.name != "self"
+    ]
+    for place, each in enumerate(parameters, start=1):
         stars = "*" * ((each.kind == each.VAR_POSITIONAL) + 2 * (each.kind == each.VAR_KEYWORD))
         # In a call the order of parameters that are taken by name does not count.
         where = "" if stars or each.kind == each.KEYWORD_ONLY else f"{place}: "
@@ -147,11 +149,11 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
         else:
             pieces[-1] += sign
     for piece in pieces:
-        found = re.fullmatch(r"\s*(\w+):?\s*(?:\[?\{(.*)\}\]?)?\s*", piece, re.DOTALL)
-        if found:
-            inside = found[2] or ""
+        lines_of = re.fullmatch(r"\s*(\w+):?\s*(?:\[?\{(.*)\}\]?)?\s*", piece, re.DOTALL)
+        if lines_of:
+            inside = lines_of[2] or ""
             # `{file: SHA-256}` says what keys are, and `{by kind}` too.
-            yield found[1], "" if re.match(r"\w+: [^{]*$|by ", inside) else inside
+            yield lines_of[1], "" if re.match(r"\w+: [^{]*$|by ", inside) else inside
 
 
 # Links: parameters of the address, read out of the code of the pages.
@@ -220,10 +222,12 @@ class Links:
 
     def names(self) -> Iterator[str]:
         """Yield `link PAGE: NAME` for each parameter; fields of pages/shared are of any page."""
-        for path, given, around in self._given():
+        for path, keyword, around in self._given():
             if path != "pages/shared/link.py":
                 page = path.split("/")[1].replace("shared", "any page")
-                yield from (f"link {page}: {name}" for name in self._resolved(path, given, around))
+                yield from (
+                    f"link {page}: {name}" for name in self._resolved(path, keyword, around)
+                )
 
     def _given(self) -> Iterator[tuple[str, ast.expr, ast.FunctionDef | None]]:
         """Yield each expression that names a parameter, with its file and its function."""
@@ -402,8 +406,8 @@ def public_names() -> tuple[str, ...]:
         Links(pages).names,
         registered,
     )
-    found = [sorted(set(source())) for source in sources]
-    return tuple(name for names in found for name in names)
+    all_names = [sorted(set(source())) for source in sources]
+    return tuple(name for names in all_names for name in names)
 
 
 def registered() -> Iterator[str]:

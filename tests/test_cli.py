@@ -393,17 +393,17 @@ def test_the_program_opens_the_app_or_is_the_shell(
 ) -> None:
     from dpcore import __main__ as program
 
-    given: list[list[str]] = []
-    monkeypatch.setattr("runpy.run_module", lambda *_, **__: given.append(sys.argv))
+    calls: list[list[str]] = []
+    monkeypatch.setattr("runpy.run_module", lambda *_, **__: calls.append(sys.argv))
     script = str(ROOT / "app.py")
     for typed in ([], ["app"], ["app", "--server.port", "9"]):
         monkeypatch.setattr(sys, "argv", ["word-privacy-lab", *typed])
         assert program.lab() == 0
-        assert given.pop() == ["streamlit", "run", script, *typed[1:]]
+        assert calls.pop() == ["streamlit", "run", script, *typed[1:]]
     monkeypatch.setattr(sys, "argv", ["word-privacy-lab", "lexicon", "list"])
     assert program.lab() == 0
     assert "wpl-25k" in capsys.readouterr().out
-    assert not given
+    assert not calls
     monkeypatch.setattr(program, "find_spec", lambda _: None)
     monkeypatch.setattr(sys, "argv", ["word-privacy-lab"])
     with pytest.raises(SystemExit, match="packages of the app are missing: pip install"):

@@ -22,8 +22,8 @@ def test_a_linter_finds_nothing() -> None:
     linter = shutil.which("hadolint")
     if linter is None:
         missing("no hadolint; install it with: pip install -r requirements-dev.txt")
-    done = subprocess.run([linter, FILE], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    lint = subprocess.run([linter, FILE], capture_output=True, text=True, check=False)
+    assert (lint.returncode, lint.stdout) == (0, "")
 
 
 def test_what_the_build_needs_is_let_in_and_nothing_else() -> None:
@@ -73,10 +73,10 @@ def test_the_container_serves_without_writing(tmp_path: Path) -> None:
     options += ["-p", "127.0.0.1::8501", "--name", name]
     subprocess.run([program, "run", *options, name], check=True, capture_output=True)
     try:
-        done = subprocess.run(
+        port = subprocess.run(
             [program, "port", name, "8501"], check=True, capture_output=True, text=True
         )
-        address, end = f"http://{done.stdout.split()[0]}", time.monotonic() + 120
+        address, end = f"http://{port.stdout.split()[0]}", time.monotonic() + 120
         while time.monotonic() < end:
             try:
                 with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:

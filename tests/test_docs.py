@@ -157,13 +157,13 @@ ROWS = re.findall(r"^\| (.+?) \| (.+?) \| `([^`]+)` \|$", TEXT_OF_PAPER, re.MULT
 
 def _entries(path: Path) -> dict[str, dict[str, str]]:
     """Fields of the entries of a BibTeX file, by key."""
-    found = {}
+    entries = {}
     for entry in re.split(r"\n\n+", path.read_text(encoding="utf-8").strip()):
         kind, key = re.match(r"@(\w+)\{([\w-]+),\n", entry).groups()
         fields = dict(re.findall(r"^  (\w+) = \{(.*)\},?$", entry, re.MULTILINE))
         assert entry.count("\n") == len(fields) + 1, f"{key}: a line that is no field"
-        found[key] = {"kind": kind} | fields
-    return found
+        entries[key] = {"kind": kind} | fields
+    return entries
 
 
 def test_the_paper_has_the_front_matter_and_the_sections_that_are_asked_for() -> None:
@@ -215,9 +215,9 @@ def test_a_number_of_the_paper_is_what_its_command_prints(
     assert main(shlex.split(command)) == 0
     printed = capsys.readouterr().out
     # An ε, a number of words or of texts that the command itself was given is no result.
-    given = {part.replace(",", "") for part in re.findall(r"[\d.]+", command)}
+    arguments = {part.replace(",", "") for part in re.findall(r"[\d.]+", command)}
     numbers = re.findall(r"(?<![\w^])\d*\.?\d+(?:,\d{3})*(?![\w}])", finding)
-    results = [number for number in numbers if number.replace(",", "") not in {*given, "100"}]
+    results = [number for number in numbers if number.replace(",", "") not in {*arguments, "100"}]
     assert results
     for number in results:
         assert number in printed, (number, printed)
@@ -230,24 +230,24 @@ def test_the_paper_has_a_table_of_numbers_and_says_what_is_guessed_before(
     assert len(ROWS) >= 5
     assert main([*shlex.split(ROWS[3][2]), "--json"]) == 0
     before = json.loads(capsys.readouterr().out)["before"]
-    shown = f"{100 * before:.2f}".lstrip("0")
-    assert f"name {shown} of 100 before they see an output" in " ".join(TEXT_OF_PAPER.split())
+    share = f"{100 * before:.2f}".lstrip("0")
+    assert f"name {share} of 100 before they see an output" in " ".join(TEXT_OF_PAPER.split())
 
 
 def test_counts_of_the_paper_are_those_of_the_laboratory() -> None:
     recorded = json.loads((ROOT / "data/audit/verdicts.json").read_text(encoding="utf-8"))
     tally = Counter(one["outcome"] for one in recorded["verdicts"])
-    said = " ".join(TEXT_OF_PAPER.split())
+    sentence = " ".join(TEXT_OF_PAPER.split())
     assert (
         f"Of {tally.total()} claims, from papers, from published code and of our own, "
         f"{tally['proved']} are proved and {tally['checked exactly on this vocabulary']} checked "
         f"exactly on the bundled vocabulary; {tally['conditional']} hold under a condition, "
-        f"{tally['refuted']} are refuted, and {tally['not refuted']} is not refuted" in said
+        f"{tally['refuted']} are refuted, and {tally['not refuted']} is not refuted" in sentence
     )
     ours = [key for key in MECHANISMS if key not in MECHANISMS.packages]
-    assert f"Each of the {len(ours)} registered mechanisms" in said
+    assert f"Each of the {len(ours)} registered mechanisms" in sentence
     words = load(None)
-    assert f"{len(words):,} English words with vectors in {words.dimension} dimensions" in said
+    assert f"{len(words):,} English words with vectors in {words.dimension} dimensions" in sentence
 
 
 def test_the_paper_repeats_what_the_leaderboard_says_of_itself() -> None:
@@ -255,6 +255,6 @@ def test_the_paper_repeats_what_the_leaderboard_says_of_itself() -> None:
     ours = board[board.index("## The bundled words") :]
     assert "In each of 4 trials 403 training and 173 test texts" in ours
     assert "No two mechanisms are told apart where 10 of 100 content words are guessed" in ours
-    said = " ".join(TEXT_OF_PAPER.split())
-    assert "Where 10 of 100 content words are guessed, no two are told apart" in said
-    assert "(four trials of 403 training and 173 test texts" in said
+    sentence = " ".join(TEXT_OF_PAPER.split())
+    assert "Where 10 of 100 content words are guessed, no two are told apart" in sentence
+    assert "(four trials of 403 training and 173 test texts" in sentence

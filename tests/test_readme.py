@@ -180,10 +180,10 @@ def _linked(page: Path) -> set[Path]:
 
 def test_the_readme_leads_to_every_page_of_the_documents() -> None:
     """In at most three steps: what is for few stands behind CONTRIBUTING.md."""
-    found = {(ROOT / "README.md").resolve()}
+    reached = {(ROOT / "README.md").resolve()}
     for _ in range(3):
-        found |= {page for each in found for page in _linked(each)}
-    assert {page.resolve() for page in PAGES} <= found
+        reached |= {page for each in reached for page in _linked(each)}
+    assert {page.resolve() for page in PAGES} <= reached
 
 
 def test_the_tour_is_the_list_of_pages() -> None:

@@ -514,13 +514,13 @@ def faults_of_a_form(form: Any) -> list[str]:
     ids = [part["id"] for part in form["body"] if part["type"] != "markdown"]
     faults += [f"{name} twice" for name in ids if ids.count(name) > 1]
     for part in form["body"]:
-        given = part.get("attributes", {})
-        known = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
-        if part["type"] not in known or set(part) - {"type", "id", "attributes", "validations"}:
+        texts = part.get("attributes", {})
+        kinds = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+        if part["type"] not in kinds or set(part) - {"type", "id", "attributes", "validations"}:
             faults.append(f"{part.get('id')}: type or keys")
-        elif not given.get("value" if part["type"] == "markdown" else "label"):
+        elif not texts.get("value" if part["type"] == "markdown" else "label"):
             faults.append(f"{part.get('id')}: nothing to read")
-        if part["type"] == "checkboxes" and not all(one.get("label") for one in given["options"]):
+        if part["type"] == "checkboxes" and not all(one.get("label") for one in texts["options"]):
             faults.append(f"{part['id']}: a box without a label")
     return faults
 

@@ -79,12 +79,12 @@ def log(inside: str, version: str = __version__) -> str:
 def test_a_name_that_went_without_a_line_is_found(inside: str) -> None:
     record = stability.written(("dpcore.count",), SMALL)
     assert f"{GONE}{__version__}: dpcore.count(by=None)\n" in record
-    wanted = [f"dpcore.count(by=None) ({__version__})"]
-    assert stability.unexplained(record, log(inside)) == wanted
+    expected = [f"dpcore.count(by=None) ({__version__})"]
+    assert stability.unexplained(record, log(inside)) == expected
     # Writing the record once more does not forget it, nor does a later version.
     assert stability.written(("dpcore.count",), record) == record
     assert (
-        stability.unexplained(stability.written(("dpcore.count",), record, "9.0.0"), "") == wanted
+        stability.unexplained(stability.written(("dpcore.count",), record, "9.0.0"), "") == expected
     )
 
 
@@ -148,9 +148,11 @@ def test_a_page_that_is_open_has_no_parameter_that_is_not_recorded(page: str) ->
     """The list is read out of the code, and this page is open."""
     found = parameters(open_link(page))
     names = read(RECORDED)[0]
-    known = {name.split(": ")[1] for name in names if re.match(rf"link (any page|{page}): ", name)}
+    recorded = {
+        name.split(": ")[1] for name in names if re.match(rf"link (any page|{page}): ", name)
+    }
     assert found, "no parameter was looked at"
-    assert found <= known
+    assert found <= recorded
 
 
 def test_the_page_about_stability_names_what_is_recorded() -> None:

@@ -34,7 +34,7 @@ def test_the_right_answers_are_those_of_the_engine() -> None:
 
 def test_the_form_is_made_from_the_tasks_and_has_no_answer() -> None:
     assert kit.form(RECORDED) == FORM
-    data = re.search(r"const study = (\{.*?\n\});", FORM, re.DOTALL)[1]
+    data = re.search(r"const study = /\*TASKS\*/(\{.*?\n\})/\*END\*/;", FORM, re.DOTALL)[1]
     study = json.loads(data)
     assert [task["name"] for task in study["tasks"]] == [task.name for task in TASKS]
     assert all(set(t) == {"name", "subject", "question", "options"} for t in study["tasks"])
@@ -96,9 +96,9 @@ class _Parts(HTMLParser):
         self.tags.add(tag)
         loads = {"src", "href", "action", "data", "srcset", "poster", "formaction", "ping"}
         self.asking += [(name, value) for name, value in attrs if name in loads]
-        given = dict(attrs)
-        if given.get("http-equiv") == "Content-Security-Policy":
-            self.policy = str(given["content"])
+        attributes = dict(attrs)
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = str(attributes["content"])
 
 
 def test_the_form_makes_no_request_and_keeps_nothing() -> None:

@@ -103,13 +103,13 @@ def test_a_bar_is_drawn_on_a_terminal_of_another_encoding(tmp_path: Path) -> Non
         env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"},
     )  # fmt: skip
     os.close(theirs)
-    said = b""
+    output = b""
     with contextlib.suppress(OSError):  # Linux ends a terminal with an error
         while part := os.read(ours, 65_536):
-            said += part
+            output += part
     os.close(ours)
-    assert process.wait() == 0, said
-    text = said.decode("cp1252")
+    assert process.wait() == 0, output
+    text = output.decode("cp1252")
     assert "Traceback" not in text
     assert "100%" in text
 
@@ -288,8 +288,8 @@ def test_missing_wheels_are_named_and_another_failure_is_none(
 
     def pip(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
         first = next((pin for pin in words if pin in lacking), "")
-        said = f"ERROR: No matching distribution found for {first}\n" if first else ""
-        return subprocess.CompletedProcess(words, int(bool(first)), "", said)
+        message = f"ERROR: No matching distribution found for {first}\n" if first else ""
+        return subprocess.CompletedProcess(words, int(bool(first)), "", message)
 
     monkeypatch.setattr(subprocess, "run", pip)
     assert list(wheels.missing("macOS arm64", "3.12", {lacking[1]})) == lacking[::-1]

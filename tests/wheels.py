@@ -92,11 +92,11 @@ def missing(system: str, python: str, suspects: set[str]) -> Iterator[str]:
             )  # fmt: skip
             if done.returncode == 0:
                 return
-            found = ABSENT.search(done.stderr)
-            if found is None or found[1] not in pins:
+            absent = ABSENT.search(done.stderr)
+            if absent is None or absent[1] not in pins:
                 raise RuntimeError(done.stderr.strip()[-2000:])
-            yield found[1]
-            pins.remove(found[1])
+            yield absent[1]
+            pins.remove(absent[1])
 
 
 def main() -> int:

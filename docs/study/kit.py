@@ -242,14 +242,18 @@ def computed() -> list[dict[str, Any]]:
     return rows
 
 
+_BEGIN, _END = "/*TASKS*/", "/*END*/"  # around the tasks in the form
+
+
 def form(tasks: Sequence[dict[str, Any]]) -> str:
-    """Return the form: its frame with the tasks, and without the right answers."""
+    """Return the form with these tasks in place of its own, without the right answers."""
     public = ("name", "subject", "question", "options")
-    asked = [{key: task[key] for key in public} for task in tasks]
+    questions = [{key: task[key] for key in public} for task in tasks]
     # "<" cannot end the script that holds the tasks.
-    data = json.dumps({"version": VERSION, "subjects": SUBJECTS, "tasks": asked}, indent=1)
-    frame = (HERE / "frame.html").read_text(encoding="utf-8")
-    return frame.replace("/*TASKS*/null", data.replace("<", "\\u003c"))
+    data = json.dumps({"version": VERSION, "subjects": SUBJECTS, "tasks": questions}, indent=1)
+    page = (HERE / "form.html").read_text(encoding="utf-8")
+    head, (_, tail) = page.partition(_BEGIN)[0], page.split(_END)
+    return "".join((head, _BEGIN, data.replace("<", "\\u003c"), _END, tail))
 
 
 def assign(people: int) -> list[tuple[str, str]]:
@@ -289,11 +293,11 @@ def read(path: Path, tasks: Sequence[dict[str, Any]]) -> Person:
         raise AnswersError(f"{path.name} is no file of the form ({type(error).__name__})") from None
     if version != VERSION or consent is not True or group not in GROUPS or not code:
         raise AnswersError(f"{path.name}: wrong version or group, or no code or consent")
-    known = {task["name"]: len(task["options"]) for task in tasks}
-    for name, given in answers.items():
-        whole = isinstance(given, int) and not isinstance(given, bool)
-        if name not in known or not (given is None or (whole and 0 <= given < known[name])):
-            raise AnswersError(f"{path.name}: {name} has no option {given!r}")
+    sizes = {task["name"]: len(task["options"]) for task in tasks}
+    for name, answer in answers.items():
+        whole = isinstance(answer, int) and not isinstance(answer, bool)
+        if name not in sizes or not (answer is None or (whole and 0 <= answer < sizes[name])):
+            raise AnswersError(f"{path.name}: {name} has no option {answer!r}")
     marks = {task["name"]: answers.get(task["name"]) == task["right"] for task in tasks}
     return Person(code, group, marks)
 
@@ -395,26 +399,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     evaluating = actions.add_parser("evaluate", help="evaluate a folder of answers")
     evaluating.add_argument("folder", type=Path)
     evaluating.add_argument("--json", action="store_true", help="print one JSON object")
-    given = parser.parse_args(arguments)
-    if given.action == "build":
+    options = parser.parse_args(arguments)
+    if options.action == "build":
         tasks = computed()
         text = json.dumps(tasks, indent=1, ensure_ascii=False) + "\n"
         (HERE / "tasks.json").write_text(text, encoding="utf-8")
         (HERE / "form.html").write_text(form(tasks), encoding="utf-8")
         return 0
-    if given.action == "assign":
-        print("code,group", *(",".join(row) for row in assign(given.people)), sep="\n")
+    if options.action == "assign":
+        print("code,group", *(",".join(row) for row in assign(options.people)), sep="\n")
         return 0
     tasks = json.loads((HERE / "tasks.json").read_text(encoding="utf-8"))
     try:
-        files = sorted(given.folder.glob("*.json"))
+        files = sorted(options.folder.glob("*.json"))
         if not files:
-            raise AnswersError(f"there is no file of answers (*.json) in {given.folder}")
+            raise AnswersError(f"there is no file of answers (*.json) in {options.folder}")
         result = evaluate([read(path, tasks) for path in files], tasks)
     except AnswersError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(result) if given.json else _table(result))
+    print(json.dumps(result) if options.json else _table(result))
     return 0
 
 

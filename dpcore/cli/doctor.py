@@ -302,8 +302,10 @@ def _cache() -> Finding:
     from dpcore.lexicon.cache import cache_status
 
     status = cache_status()
-    given = os.environ.get("DPCORE_CACHE")
-    where = "the folder given in DPCORE_CACHE" if given else "the usual folder of this system"
+    cache_folder = os.environ.get("DPCORE_CACHE")
+    where = (
+        "the folder given in DPCORE_CACHE" if cache_folder else "the usual folder of this system"
+    )
     if not status.writable:
         advice = "name another folder in DPCORE_CACHE, or everything is computed again each time"
         return Finding("cache", State.OPTIONAL, f"{where}: {status.reason}", advice)
@@ -325,9 +327,9 @@ def _locks() -> Finding | None:
             return Finding(_LOCKS, State.GOOD, "the working folder has them")
     except OSError as error:
         probe.unlink(missing_ok=True)
-        found = f"the working folder has none ({error.strerror or type(error).__name__})"
+        finding = f"the working folder has none ({error.strerror or type(error).__name__})"
         advice = "give `privatize` an --out in a folder of another file system"
-        return Finding(_LOCKS, State.OPTIONAL, found, advice)
+        return Finding(_LOCKS, State.OPTIONAL, finding, advice)
 
 
 def _results() -> Finding:

@@ -165,14 +165,14 @@ def _show(options: Options) -> Answer:
         columns = ", ".join(table.columns)
         raise ParameterError(f"no column {unknown[0][:60]!r}; the record has {columns}")
     for name, value in options.where.items():
-        table = table[[equals(held, value) for held in table[name]]]
+        table = table[[equals(cell, value) for cell in table[name]]]
     if entry.of_words:
         table = table.rename(columns={"mean_low": "low", "mean_high": "high"})
         ends = ["mean", "low", "high", "words", "runs"]
-        found = table[["curve", "mechanism", "epsilon", "word", "quantity", "method", *ends]]
+        measured = table[["curve", "mechanism", "epsilon", "word", "quantity", "method", *ends]]
         rows = [
             {str(name): None if value != value else value for name, value in row.items()}
-            for row in found.to_dict("records")
+            for row in measured.to_dict("records")
         ]
     else:
         rows = cell_means(table)
@@ -490,12 +490,12 @@ def claimed(text: str | None = None) -> dict[str, Claimed]:
 
 def quick(entries: dict[str, Claimed]) -> list[str]:
     """Return the names of the entries that take a minute together, in their order."""
-    total, chosen = 0.0, set()
+    total, within = 0.0, set()
     for entry in sorted(entries.values(), key=lambda entry: entry.seconds):
         total += entry.seconds
         if total <= QUICK:
-            chosen.add(entry.name)
-    return [name for name in entries if name in chosen]
+            within.add(entry.name)
+    return [name for name in entries if name in within]
 
 
 @command("reproduce")
@@ -515,20 +515,20 @@ def reproduce_command(options: Options) -> Answer:
         )
     names = list(options.names) or (list(entries) if options.every else quick(entries))
     if options.listed:
-        shown = list(options.names) or list(entries)
+        listed = list(options.names) or list(entries)
         rows = [
             fields.some(entries[name], "name document claim command seconds megabytes study")
-            for name in shown
+            for name in listed
         ]
         return Answer({"version": __version__, "entries": rows}, table(_ENTRIES, rows))
     root = click.get_current_context().find_root().command
-    results, left = [], sum(entries[name].seconds for name in names)
-    total = left
+    results, seconds_left = [], sum(entries[name].seconds for name in names)
+    total = seconds_left
     for name in names:
         # In seconds of the table, so that the time left is right where one entry takes most of it.
-        options.progress("seconds of work", round(total - left), round(total))
+        options.progress("seconds of work", round(total - seconds_left), round(total))
         results.append(_reproduced(entries[name], root))
-        left -= entries[name].seconds
+        seconds_left -= entries[name].seconds
     right = sum(result["reproduced"] for result in results)
     answer = {
         "version": __version__, "reproduced": right, "of": len(results), "entries": results,
@@ -597,10 +597,10 @@ def compared_numbers(
 
 def _values(answer: Any, path: str) -> list[tuple[str, Any]]:
     """Return the values at a place with the place itself; one None where there is nothing."""
-    held = [answer]
+    values = [answer]
     for step in path.split(_STEP):
-        held = [value for inner in held for value in _step(inner, step)]
-    return [(path, value) for value in held] or [(path, None)]
+        values = [value for inner in values for value in _step(inner, step)]
+    return [(path, value) for value in values] or [(path, None)]
 
 
 def _step(held: Any, step: str) -> list[Any]:
@@ -612,11 +612,11 @@ def _step(held: Any, step: str) -> list[Any]:
         return held
     if step.lstrip("-").isdigit():
         return held[int(step) :][:1]
-    wanted = [part.strip().partition("=")[::2] for part in step.split(";")]
+    conditions = [part.strip().partition("=")[::2] for part in step.split(";")]
     rows = [
         row
         for row in held
-        if isinstance(row, dict) and all(equals(row.get(name), value) for name, value in wanted)
+        if isinstance(row, dict) and all(equals(row.get(name), value) for name, value in conditions)
     ]
     # Of several rows it would be chance which one is compared.
     return rows if len(rows) == 1 else []
@@ -642,8 +642,8 @@ def _agrees(check: Check, expected: str, got: Any, tolerance: str | float) -> bo
         return False
     value = float(expected.replace("−", "-").replace(",", ""))
     unit = check.unit or 10.0 ** -len(number[1] or "")
-    named = {"rounded": unit / 2, "outward": unit, "six digits": 1e-6 * abs(value)}
-    allowed = named[tolerance] if isinstance(tolerance, str) else tolerance
+    sizes = {"rounded": unit / 2, "outward": unit, "six digits": 1e-6 * abs(value)}
+    allowed = sizes[tolerance] if isinstance(tolerance, str) else tolerance
     # A little more: a number that lies half-way may be rounded to either side.
     return abs(check.scale * got - value) <= allowed * (1 + 1e-9) + 1e-12 * abs(value)
 

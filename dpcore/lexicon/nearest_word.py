@@ -169,9 +169,9 @@ class NearestSearch:
                 self._of_table(table[word], word, order[i], near[i])
                 for i, word in enumerate(distinct.tolist())
             ]
-            left = np.flatnonzero(~np.array(sure, dtype=bool))
-            if left.size:
-                order[left], near[left] = self.of_words(distinct[left], count)
+            doubtful = np.flatnonzero(~np.array(sure, dtype=bool))
+            if doubtful.size:
+                order[doubtful], near[doubtful] = self.of_words(distinct[doubtful], count)
             return order[which], near[which]
         step = max(1, _BLOCK_BYTES // (4 * n))
         for start in range(0, distinct.size, step):
@@ -194,8 +194,8 @@ class NearestSearch:
         inside = np.sort(known).astype(np.int64)
         row = distances(self._vectors[inside], self._vectors[[word]])[0]
         first = np.argsort(row, kind="stable")
-        chosen = first[: order.size]
-        order[:], near[:] = inside[chosen], row[chosen]
+        nearest_places = first[: order.size]
+        order[:], near[:] = inside[nearest_places], row[nearest_places]
         # All others are at least as far away as the last known one, but for rounding.
         doubt = 4.0 * distance_error(self._vectors.shape[1])
         return bool(near[-1] * (1.0 + doubt) < row[first[-1]])

@@ -217,8 +217,8 @@ def table_of(
         )
     n = len(vectors)
     width = min(NEIGHBOUR_TABLE_WIDTH, n)
-    if (kept := stored_table(fingerprint, n)) is not None:
-        return NeighbourTable(kept.indices[:, :count], kept.distances[:, :count])
+    if (stored := stored_table(fingerprint, n)) is not None:
+        return NeighbourTable(stored.indices[:, :count], stored.distances[:, :count])
     index = ExactIndex(vectors)
     indices = np.empty((n, width), dtype=np.int32)
     gaps = np.empty((n, width), dtype=np.float32)
@@ -233,13 +233,13 @@ def table_of(
 
 def stored_table(fingerprint: str, n: int) -> NeighbourTable | None:
     """Return the widest table of a lexicon of n words if it is cached; both arrays are mapped."""
-    kept = recall(fingerprint, "neighbours")
+    entry = recall(fingerprint, "neighbours")
     width = min(NEIGHBOUR_TABLE_WIDTH, n)
-    if kept is None or {
-        name: (array.shape, array.dtype.str) for name, array in kept.arrays.items()
+    if entry is None or {
+        name: (array.shape, array.dtype.str) for name, array in entry.arrays.items()
     } != {"indices": ((n, width), "<i4"), "distances": ((n, width), "<f4")}:
         return None
-    return NeighbourTable(kept.arrays["indices"], kept.arrays["distances"])
+    return NeighbourTable(entry.arrays["indices"], entry.arrays["distances"])
 
 
 # Approximate index, for mechanisms whose guarantee does not depend on the search.

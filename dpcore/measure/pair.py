@@ -338,8 +338,8 @@ def less_protected(
         if mechanism.exact_law:
             return np.array([mechanism.law(i, value).probability(i) for i in words.tolist()])
         rng = generator(seed, "less protected", mechanism.key, draws)
-        drawn = mechanism.sample(rng, np.repeat(words, draws), value).reshape(-1, draws)
-        return np.asarray((drawn == words[:, None]).mean(axis=1))
+        outputs = mechanism.sample(rng, np.repeat(words, draws), value).reshape(-1, draws)
+        return np.asarray((outputs == words[:, None]).mean(axis=1))
 
     least = float(stay(np.array([word]), _REFERENCE)[0]) + margin
     others: IntArray = candidates[candidates != word]

@@ -103,14 +103,14 @@ def cell_means(table: pd.DataFrame) -> list[dict[str, Any]]:
     """
     cells = []
     for key, part in table.groupby(list(CELL), sort=False, dropna=False):
-        found = _mean(part, str(key[CELL.index("quantity")]))
-        low, high = found.low, found.high
-        if found.trials == 1:
+        mean = _mean(part, str(key[CELL.index("quantity")]))
+        low, high = mean.low, mean.high
+        if mean.trials == 1:
             low, high = (float(part[end].mean()) for end in ("low", "high"))
-        ends = {"mean": found.mean, "low": low, "high": high}
+        ends = {"mean": mean.mean, "low": low, "high": high}
         texts = dict(zip(CELL, key, strict=True)) | ends
-        shown = {name: None if value != value else value for name, value in texts.items()}
-        cells.append({**shown, "trials": found.trials})
+        row = {name: None if value != value else value for name, value in texts.items()}
+        cells.append({**row, "trials": mean.trials})
     return cells
 
 

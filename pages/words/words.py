@@ -91,17 +91,17 @@ def try_less_protected(scene: WordsScene) -> None:
     kind = scene.mechanism
     if _epsilon(kind) not in kind.admissible:
         return  # the panes say so
-    found = _less_protected(words, first, kind)
-    begin = found.index(second) + 1 if second in found else 0
-    other = next((i for i in found[begin:] + found[:begin] if i != second), None)
+    candidates = _less_protected(words, first, kind)
+    begin = candidates.index(second) + 1 if second in candidates else 0
+    other = next((i for i in candidates[begin:] + candidates[:begin] if i != second), None)
     if other is not None:
         choose(OTHER, words.words[other])
         return
     elsewhere = (each for each in scene.compared if each != kind)
     better = next((each for each in elsewhere if _less_protected(words, first, each, _FEW)), None)
-    told = st.session_state.get(_NONE_FOUND)
+    before = st.session_state.get(_NONE_FOUND)
     # Numbered, so that a second click tells it once more.
-    number = 1 if told is None else told["number"] + 1
+    number = 1 if before is None else before["number"] + 1
     st.session_state[_NONE_FOUND] = {"about": _about(scene), "better": better, "number": number}
 
 
@@ -110,10 +110,10 @@ def none_found(scene: WordsScene) -> dict[str, Any] | None:
 
     It is about one pair under one mechanism at one ε.
     """
-    told = st.session_state.get(_NONE_FOUND)
-    if told is None or told["about"] != _about(scene):
+    answer = st.session_state.get(_NONE_FOUND)
+    if answer is None or answer["about"] != _about(scene):
         return None
-    word, better = shortened(scene.bench.pair.names[0]), told["better"]
+    word, better = shortened(scene.bench.pair.names[0]), answer["better"]
     if better is None:
         sentence = say(
             "No other common word that was tried is guessed clearly more often than “{word}” here: "
@@ -127,7 +127,7 @@ def none_found(scene: WordsScene) -> dict[str, Any] | None:
             word=word,
             mechanism=better.short,
         )
-    return {"text": sentence, "number": told["number"]}
+    return {"text": sentence, "number": answer["number"]}
 
 
 def _about(scene: WordsScene) -> tuple[object, ...]:
@@ -154,8 +154,8 @@ def _less_protected(words: Lexicon, first: int, kind: Mechanism, tried: int = 40
 
     def compute() -> list[int]:
         common = sparsest_common(words, density, tried)
-        found = less_protected(kind, first, common, epsilon, margin=APART, seed=SEED)
-        return [int(i) for i in found]
+        indices = less_protected(kind, first, common, epsilon, margin=APART, seed=SEED)
+        return [int(i) for i in indices]
 
     # In the session: the first word may come from a typed text.
     return session_memo(_LESS_PROTECTED, (kind, first, epsilon, tried), compute, 20)

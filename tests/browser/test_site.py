@@ -40,11 +40,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def alone(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     """A page of a browser without a network, and what it asked for or complained of."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page, seen = context.new_page(), []
-    page.on("request", lambda request: seen.append(request.url))
-    page.on("console", lambda message: seen.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: seen.append(str(error)))
-    yield page, seen
+    page, requests = context.new_page(), []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: requests.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: requests.append(str(error)))
+    yield page, requests
     context.close()
 
 
@@ -68,7 +68,7 @@ def turned(page: Page, place: float) -> None:
 def test_the_same_dial_shows_the_same_numbers(
     name: str, folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
 ) -> None:
-    file, seen = alone
+    file, requests = alone
     file.goto((folder / f"{name}.html").as_uri())
     open_page(page, f"{app.url}/{name}")
     for place in PLACES:
@@ -76,23 +76,23 @@ def test_the_same_dial_shows_the_same_numbers(
             turned(each, place)
         wait_idle(page)
         expect(file.locator(".dial").first).to_be_visible()
-        shown = numbers(file, MOVING[name])
-        assert all(shown)
-        assert shown == numbers(page, MOVING[name])
-    assert all(line.startswith("file://") for line in seen), seen
+        figures = numbers(file, MOVING[name])
+        assert all(figures)
+        assert figures == numbers(page, MOVING[name])
+    assert all(line.startswith("file://") for line in requests), requests
 
 
 def test_what_follows_the_dial_elsewhere_is_left_out(folder: Path) -> None:
     first = (folder / "start.html").read_text("utf-8")
     moved = site.run_page("start", "en", {"guessed": "60"}).main
     usual = site.run_page("start", "en", {}).main
-    said = [
+    texts = [
         {element.proto.body for _, element in site._places(each) if element.type in TEXTS}
         for each in (usual, moved)
     ]
-    for text in said[0] ^ said[1]:
+    for text in texts[0] ^ texts[1]:
         assert text not in first
-    assert said[0] & said[1]
+    assert texts[0] & texts[1]
 
 
 TEXTS = {"markdown", "text"}
@@ -110,13 +110,13 @@ def test_a_button_of_the_engine_says_what_it_needs(
 def test_any_word_has_its_neighbours_and_its_law(
     folder: Path, alone: tuple[Page, list[str]]
 ) -> None:
-    page, seen = alone
+    page, requests = alone
     page.goto((folder / "words.html").as_uri())
     place = page.locator("[data-explorer]")
-    told = json.loads(place.get_attribute("data-explorer") or "")
-    said = re.search(r"at most ([\d.e-]+) from .* at most ([\d.e-]+) of 100", place.inner_text())
-    assert said is not None
-    apart, share = map(float, said.groups())
+    settings = json.loads(place.get_attribute("data-explorer") or "")
+    bounds = re.search(r"at most ([\d.e-]+) from .* at most ([\d.e-]+) of 100", place.inner_text())
+    assert bounds is not None
+    apart, share = map(float, bounds.groups())
     assert apart < 0.2
     assert share < 5
     lexicon = load()
@@ -127,10 +127,10 @@ def test_any_word_has_its_neighbours_and_its_law(
         status = place.get_by_role("status")
         expect(status).to_contain_text(word.lower())
         index = lexicon.index(word.lower())
-        law = tem.law(index, told["epsilons"])
+        law = tem.law(index, settings["epsilons"])
         distances = lexicon.nearest_words(np.array([index]), 40)
         true = dict(zip(*(part[0].tolist() for part in distances), strict=True))
-        for step in (3, len(told["epsilons"]) // 2, len(told["epsilons"]) - 1):
+        for step in (3, len(settings["epsilons"]) // 2, len(settings["epsilons"]) - 1):
             turn = "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }"
             place.get_by_role("slider").evaluate(turn, step)
             stays = float(re.findall(r"in ([\d.]+) of 100", status.inner_text())[0])
@@ -138,7 +138,7 @@ def test_any_word_has_its_neighbours_and_its_law(
             off = 1.5 * share + 0.1
             assert abs(stays - 100 * law.probabilities[step, index]) <= off
             rows = place.locator("tbody tr").all_inner_texts()
-            assert len(rows) == told["shown"]
+            assert len(rows) == settings["shown"]
             for row in rows:
                 name, far, chance = row.split("\t")
                 other = lexicon.index(name)
@@ -147,7 +147,7 @@ def test_any_word_has_its_neighbours_and_its_law(
     place.get_by_role("textbox").fill("nosuchword<b>")
     place.get_by_role("textbox").press("Enter")
     expect(status).to_contain_text("not among the 25,000")
-    assert all(line.startswith("file://") for line in seen), seen
+    assert all(line.startswith("file://") for line in requests), requests
 
 
 @pytest.mark.full
@@ -161,7 +161,7 @@ def test_all_of_it_is_small(tmp_path: Path) -> None:
 def test_a_step_of_the_lesson_has_its_answer_and_leads_on(
     folder: Path, alone: tuple[Page, list[str]]
 ) -> None:
-    page, seen = alone
+    page, requests = alone
     page.goto((folder / "lesson-crowd-de.html").as_uri())
     expect(page.locator(".turning")).to_contain_text("?")
     page.get_by_text("Die Antwort").click()
@@ -170,7 +170,7 @@ def test_a_step_of_the_lesson_has_its_answer_and_leads_on(
     page.get_by_role("listitem").nth(4).get_by_role("link").click()
     expect(page.locator("h2").first).to_contain_text("5.")
     assert page.locator("html").get_attribute("lang") == "de"
-    assert all(line.startswith("file://") for line in seen), seen
+    assert all(line.startswith("file://") for line in requests), requests
 
 
 def test_the_first_view_is_small(folder: Path) -> None:

@@ -19,8 +19,8 @@ def test_answers_are_saved_on_the_device_and_evaluated(
     new_page: Callable[..., tuple[Page, Watch]], tmp_path: Path
 ) -> None:
     page, watch = new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(FORM.as_uri())
     expect(page.locator("fieldset")).to_have_count(1 + len(TASKS))
     save = page.get_by_role("button", name="Save answers")
@@ -48,8 +48,8 @@ def test_answers_are_saved_on_the_device_and_evaluated(
         *(task["options"][task["right"]] for task in TASKS[:-1]), "",
     ]  # fmt: skip
     # The page itself, and the files that it made.
-    assert {url.split(":")[0] for url in asked} <= {"file", "blob"}
-    assert [url for url in asked if url.startswith("file:")] == [FORM.as_uri()]
+    assert {url.split(":")[0] for url in requests} <= {"file", "blob"}
+    assert [url for url in requests if url.startswith("file:")] == [FORM.as_uri()]
     assert page.context.cookies() == []
     assert not watch.console_errors
     assert not watch.page_errors

@@ -312,11 +312,13 @@ def test_where_no_word_is_less_protected_a_sentence_says_so_until_something_chan
     open_pair(page, f"{app_url}/words?{FEW}&word=doctor&other=violin&outputs_of=k-ary")
     button = page.get_by_role("button", name="Try a less protected word")
     status = page.locator(".panes [role=status]")
-    told = "No other common word that was tried is guessed clearly more often than “doctor” here"
+    sentence = (
+        "No other common word that was tried is guessed clearly more often than “doctor” here"
+    )
 
     def ask() -> None:
         button.click()
-        expect(status).to_contain_text(told, timeout=30_000)
+        expect(status).to_contain_text(sentence, timeout=30_000)
         wait_idle(page)
         assert words(page) == ["doctor", "violin"]
 

@@ -412,11 +412,11 @@ def test_advice_without_a_folder_is_a_command_that_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     command = f'echo "{doctor._PACKAGE}/limits.py"'
-    shown = without_places(command)
-    assert str(ROOT) not in shown
+    shortened = without_places(command)
+    assert str(ROOT) not in shortened
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    answer = subprocess.run(shown, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    answer = subprocess.run(shortened, shell=True, capture_output=True, text=True, cwd=tmp_path)
     assert Path(answer.stdout.strip()).is_file(), answer
 
 

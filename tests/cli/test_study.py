@@ -81,30 +81,30 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
 def test_show_prints_means_over_trials_and_the_comparison(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["study", "show", "carvalho2021-figure-1", "--where", "epsilon=2"]
-    asked += ["--where", "quantity=accuracy", "--where", "label=tem"]
-    assert cli([*asked, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    command = ["study", "show", "carvalho2021-figure-1", "--where", "epsilon=2"]
+    command += ["--where", "quantity=accuracy", "--where", "label=tem"]
+    assert cli([*command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
     table = read_recorded("carvalho2021-figure-1").table
     table = table[(table["epsilon"] == 2) & (table["label"] == "tem")]
-    for row in shown["rows"]:
+    for row in answer["rows"]:
         same = table[(table["quantity"] == "accuracy") & (table["learner"] == row["learner"])]
         values = same.loc[same["tested_on"] == row["tested_on"], "value"]
         assert row["mean"] == pytest.approx(values.mean(), abs=1e-12)
         assert row["low"] < row["mean"] < row["high"]
         assert row["trials"] == len(values) == 5
-    assert len(shown["rows"]) == 6  # three classifiers, on clean and on private text
-    assert any(row["in_paper"] == "0.75" for row in shown["comparison"])
-    assert cli(asked) == 0
+    assert len(answer["rows"]) == 6  # three classifiers, on clean and on private text
+    assert any(row["in_paper"] == "0.75" for row in answer["comparison"])
+    assert cli(command) == 0
     assert "paper 0.75; here" in capsys.readouterr().out
 
 
 def test_show_has_the_rows_of_a_study_of_words(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["study", "show", "bundled-mechanisms", "--where", "quantity=nw", "--where", "word="]
-    assert cli([*asked, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    command = ["study", "show", "bundled-mechanisms", "--where", "quantity=nw", "--where", "word="]
+    assert cli([*command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
     table = read_recorded("bundled-mechanisms").table
-    assert len(shown["rows"]) == ((table["quantity"] == "nw") & (table["word"] == "")).sum()
-    assert shown["comparison"] == []
-    assert cli([*asked, "--where", "no=1"]) == 2
+    assert len(answer["rows"]) == ((table["quantity"] == "nw") & (table["word"] == "")).sum()
+    assert answer["comparison"] == []
+    assert cli([*command, "--where", "no=1"]) == 2
     assert "no column 'no'" in capsys.readouterr().err

@@ -267,9 +267,11 @@ def test_chances_are_those_of_the_law(middle: Lexicon, name: str) -> None:
 def test_an_output_that_no_ray_meets_may_still_come_out(middle: Lexicon) -> None:
     ranking = rank(middle.vectors, middle.vectors[[WORD]])[0]
     everywhere = np.array([1e4])  # ε at which the word stays along every ray
-    seen = chances(create("madlib", middle), WORD, NEAR, everywhere, ranking, SharedDirections())
-    assert seen.value[0, 0] == pytest.approx(1.0, abs=1e-9)
-    assert (seen.high[0, 1:] > 1e-3).all()
+    all_chances = chances(
+        create("madlib", middle), WORD, NEAR, everywhere, ranking, SharedDirections()
+    )
+    assert all_chances.value[0, 0] == pytest.approx(1.0, abs=1e-9)
+    assert (all_chances.high[0, 1:] > 1e-3).all()
 
 
 def test_a_draw_lands_where_its_noise_leads(middle: Lexicon) -> None:
@@ -317,22 +319,22 @@ def test_who_moves_no_vector_has_no_lengths(middle: Lexicon, name: str) -> None:
 def test_less_protected_words_are_those_of_the_laws(
     small: Lexicon, name: str, margin: float
 ) -> None:
-    mechanism, found = create(name, small), 0
+    mechanism, total = create(name, small), 0
     candidates = np.arange(0, len(small), 3)
     scale = 100.0 if name == "truncated-gumbel" else 1.0
     for epsilon in (scale, 4.0 * scale, 30.0 * scale):
         stays = [mechanism.law(i, epsilon).probability(i) for i in range(len(small))]
         for word in (0, 7, 20):
-            wanted = [
+            expected = [
                 i for i in candidates.tolist() if i != word and stays[i] >= stays[word] + margin
             ]
-            wanted.sort(key=lambda i: -stays[i])
+            expected.sort(key=lambda i: -stays[i])
             answer = less_protected(
                 mechanism, word, candidates, epsilon, margin=margin, seed=1, count=6
             )
-            assert answer.tolist() == wanted[:6]
-            found += len(wanted)
-    assert (found == 0) == (name == "k-ary")
+            assert answer.tolist() == expected[:6]
+            total += len(expected)
+    assert (total == 0) == (name == "k-ary")
 
 
 def crowd_and_lonely() -> Lexicon:

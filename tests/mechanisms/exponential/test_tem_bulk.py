@@ -145,8 +145,8 @@ def test_words_beyond_the_threshold_are_weighed_without_their_distances(
     mechanism, lexicon = made(short, name), LEXICONS[name]
     words, left_out = np.arange(len(lexicon)), 0
     for epsilon in scales(mechanism):
-        found = lexicon.words_within(words, mechanism.reach(epsilon))
-        left_out += 0 if found is None else sum(len(lexicon) - others.size for others, _ in found)
+        near = lexicon.words_within(words, mechanism.reach(epsilon))
+        left_out += 0 if near is None else sum(len(lexicon) - others.size for others, _ in near)
         ours = {int(members[0]): weights for members, weights in mechanism.rows(epsilon)(words)}
         with monkeypatch.context() as patched:
             patched.setattr(type(mechanism), "reach", lambda *_: math.inf)

@@ -20,12 +20,12 @@ BY_ADDRESS = [*ALL.items(), ("", CONTENTS[0]), *((old, ALL[new]) for old, new in
 def answer(path: str, host: str = "lab.test") -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of a request, without the package that Starlette's client needs."""
     sent: list[MutableMapping[str, Any]] = []
-    asked: list[str] = []
+    paths: list[str] = []
     whole = asyncio.Event()
 
     async def receive() -> MutableMapping[str, Any]:
-        if not asked:
-            asked.append(path)
+        if not paths:
+            paths.append(path)
             return {"type": "http.request", "body": b""}
         await whole.wait()  # some answers look out for a client that leaves
         return {"type": "http.disconnect"}

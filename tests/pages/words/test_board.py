@@ -127,16 +127,16 @@ def test_a_less_protected_word_is_guessed_more_often_and_is_another_each_time() 
     ],
 )
 def test_where_no_word_is_less_protected_the_page_says_so(key: str, epsilon: float) -> None:
-    shown = beside(("doctor", "violin"), key, epsilon, "k-ary.v1")
-    assert click(shown) is None
-    told = none_found(shown)
-    assert told is not None
+    scene = beside(("doctor", "violin"), key, epsilon, "k-ary.v1")
+    assert click(scene) is None
+    sentence = none_found(scene)
+    assert sentence is not None
     start = "No other common word that was tried is guessed clearly more often than “doctor” here: "
-    assert told["text"] == start + "raise or lower ε, or choose another mechanism."
+    assert sentence["text"] == start + "raise or lower ε, or choose another mechanism."
     # A second click tells it once more; it is about this pair, this mechanism and this ε alone.
-    try_less_protected(shown)
-    again = none_found(shown)
-    assert again == told | {"number": told["number"] + 1}
+    try_less_protected(scene)
+    again = none_found(scene)
+    assert again == sentence | {"number": sentence["number"] + 1}
     assert none_found(beside(("doctor", "violin"), "tem.v1", epsilon)) is None
     assert none_found(beside(("violin", "doctor"), key, epsilon)) is None
     assert none_found(beside(("doctor", "violin"), key, 2 * epsilon)) is None
@@ -144,20 +144,20 @@ def test_where_no_word_is_less_protected_the_page_says_so(key: str, epsilon: flo
 
 def test_a_compared_mechanism_under_which_some_are_less_protected_is_named() -> None:
     set_epsilon(GROUPS[1], math.exp(8.5))
-    shown = beside(("doctor", "violin"), "tem.v1", 2.5, "optimal.v1", "truncated-gumbel.v1")
-    assert click(shown) is None
-    told = none_found(shown)
-    assert told is not None
-    assert told["text"].endswith("here: choose truncated-gumbel, under which some are.")
+    scene = beside(("doctor", "violin"), "tem.v1", 2.5, "optimal.v1", "truncated-gumbel.v1")
+    assert click(scene) is None
+    sentence = none_found(scene)
+    assert sentence is not None
+    assert sentence["text"].endswith("here: choose truncated-gumbel, under which some are.")
 
 
 def test_where_a_mechanism_is_not_defined_a_click_changes_nothing() -> None:
-    shown = beside(("doctor", "violin"), "trlaplace.v1", 1000.0)
-    assert 1000.0 not in shown.mechanism.admissible
+    scene = beside(("doctor", "violin"), "trlaplace.v1", 1000.0)
+    assert 1000.0 not in scene.mechanism.admissible
     st.session_state.pop(OTHER, None)
-    try_less_protected(shown)
+    try_less_protected(scene)
     assert OTHER not in st.session_state
-    assert none_found(shown) is None
+    assert none_found(scene) is None
 
 
 def test_old_links_mean_what_they_meant(opened: Callable[..., AppTest]) -> None:
