@@ -55,7 +55,7 @@ _VIEWS: dict[str, list[dict[str, str]]] = {
     "start": [{"guessed": "60"}],
     "tradeoff": [{"level": "40"}],
     "crowd": [{"guessed": "50"}, {"texts": "1000"}],
-    "words": [{"eps_metric": "30"}],
+    "words": [{"eps_metric": "30", "eps_log": "8"}],
     "curves": [{"eps_metric": "30", "eps_log": "8"}],
     "papers": [],
     "lesson": [],
