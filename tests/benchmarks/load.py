@@ -96,7 +96,8 @@ async def slow_job(url: str, seconds: float) -> tuple[Found, Found, list[str]]:
             await person.set(saying(person, "button", "Start the test"), True)
         during = await crowd(url, 5, seconds, first=2000)
         await two.rerun()
-        progress = [shown.message.body for shown in two.all("text") if "run" in shown.message.body]
+        said = [shown.message.body for shown in two.all("text")]
+        progress = [text for text in said if text.startswith(("Waiting", "Starting"))]
         progress += [shown.message.text for shown in two.all("progress")]
         for person in (two, first):
             with contextlib.suppress(LookupError):
