@@ -9,7 +9,7 @@ measured again with Streamlit 1.67 while the machine had other work too:
 | `prepared` and `hurried` | the first page of a process 3.5 to 4.1 s | 2.1 to 2.7 s |
 | `settle`, in place of Streamlit's collection after each run | 50 ms of the processor for a step, ten people | 18 ms |
 | `freeze` | a full collection by Python with all pages visited 159 ms | 48 ms |
-| `give_memory_back` | 658 MB for a process that has shown all pages, 816 MB after 25 people | 500 MB, 568 MB |
+| `give_memory_back` | 658 MB for a process that has shown all pages, 816 MB after 25 people | 499 MB, 563 MB |
 | `one_thread_each` | 212 ms of the processor for a sentence under six mechanisms | 146 ms |
 
 Private places of Streamlit that are changed or relied upon, as seen in version 1.67. The
@@ -60,7 +60,7 @@ from dpcore.limits import LOG_LINES, LOG_SECONDS, MAX_LOG_CHARACTERS, MAX_LOG_KI
 AHEAD = "ahead"
 """Name of the threads that compute ahead of the first request."""
 
-_OPTIONS = {-8: 2, -3: 2**22, -1: 2**22}
+_OPTIONS = {-8: 2, -3: 2**21, -1: 2**20}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h, mallopt(3))."""
 _PASS_SECONDS = 20.0
 
@@ -119,9 +119,9 @@ def give_memory_back() -> None:
 
     Every script run is a thread of its own, and glibc keeps up to eight heaps for each core in
     which arrays of passing runs leave holes. So there are two heaps, whose holes go back at the
-    next `freeze`, and arrays from four megabytes on are taken from the system one by one. A lower
+    next `freeze`, and arrays from two megabytes on are taken from the system one by one. A lower
     limit costs more than it saves: an array of a tile of a matrix product is a megabyte, and the
-    system clears all its pages each time (from 256 kB on, 50 people waited 751 ms in place of 365
+    system clears all its pages each time (from 256 kB on, 50 people waited 751 ms in place of 399
     for the slowest twentieth of their steps, to save 1 % of the memory). Arrow, which reads this
     when it is imported, takes its memory from there too: its own pool keeps freed memory.
     """
