@@ -95,8 +95,8 @@ def row_hashes(vectors: Float32Array) -> NDArray[np.uint64]:
     for start in range(0, n, _BLOCK_ROWS):
         block = np.asarray(vectors[start : start + _BLOCK_ROWS], dtype=np.float32)
         # −0.0 + 0.0 is 0.0: rows that are equal as numbers have equal bits.
-        bits = (block + np.float32(0)).view(np.uint32).astype(np.uint64)
-        hashes[start : start + _BLOCK_ROWS] = bits @ odd
+        bits = (block + np.float32(0)).view(np.uint32)
+        hashes[start : start + _BLOCK_ROWS] = np.einsum("ij,j->i", bits, odd)
     return hashes
 
 
