@@ -14,6 +14,7 @@ from dpcore.lexicon.metric import Metric, distance_error, distances, gamma
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
 _FLOAT32_UNIT = 2.0**-24
+_MORE_KNOWN = 8  # known neighbours compared beyond those asked for: a near tie is rarely longer
 _FEW = 0.1  # share of the pairs from which on it is faster to compare all
 # A longest vector outside this range may over- or underflow as a float32 square: everything is
 # done in float64 then.
@@ -165,11 +166,8 @@ class NearestSearch:
             np.empty((distinct.size, count)),
         )
         if table is not None and table.shape[1] > count:
-            sure = [
-                self._of_table(table[word], word, order[i], near[i])
-                for i, word in enumerate(distinct.tolist())
-            ]
-            doubtful = np.flatnonzero(~np.array(sure, dtype=bool))
+            sure = self._of_table(table[distinct, : count + _MORE_KNOWN], distinct, order, near)
+            doubtful = np.flatnonzero(~sure)
             if doubtful.size:
                 order[doubtful], near[doubtful] = self.of_words(distinct[doubtful], count)
             return order[which], near[which]
@@ -188,17 +186,27 @@ class NearestSearch:
         return order[which], near[which]
 
     def _of_table(
-        self, known: NDArray[np.int32], word: int, order: IntArray, near: FloatArray
-    ) -> bool:
-        """Write the nearest words among known ones; return False where others may be as near."""
-        inside = np.sort(known).astype(np.int64)
-        row = distances(self._vectors[inside], self._vectors[[word]])[0]
-        first = np.argsort(row, kind="stable")
-        nearest_places = first[: order.size]
-        order[:], near[:] = inside[nearest_places], row[nearest_places]
+        self, known: NDArray[np.int32], words: IntArray, order: IntArray, near: FloatArray
+    ) -> NDArray[np.bool_]:
+        """Write the nearest words among known ones; return False where others may be as near.
+
+        Args:
+            known: nearest words of each word, nearest first, shape (m, w).
+            words: indices, shape (m,).
+            order: receives the nearest, shape (m, count), count < w.
+            near: receives their distances, of the same shape.
+        """
+        inside = np.sort(known, axis=1).astype(np.int64)
+        rows = np.empty(inside.shape)
+        for row, others, word in zip(rows, inside, words.tolist(), strict=True):
+            row[:] = distances(self._vectors[others], self._vectors[[word]])[0]
+        first = np.argsort(rows, axis=1, kind="stable")
+        rows = np.take_along_axis(rows, first, axis=1)
+        count = order.shape[1]
+        order[:], near[:] = np.take_along_axis(inside, first[:, :count], axis=1), rows[:, :count]
         # All others are at least as far away as the last known one, but for rounding.
         doubt = 4.0 * distance_error(self._vectors.shape[1])
-        return bool(near[-1] * (1.0 + doubt) < row[first[-1]])
+        return np.asarray(rows[:, count - 1] * (1.0 + doubt) < rows[:, -1])
 
     def within(self, words: IntArray, reach: float) -> list[tuple[IntArray, FloatArray]] | None:
         """Return, for each word, the words within a distance of it, and their distances.

@@ -153,7 +153,7 @@ def _rectangles(counts: IntArray) -> Iterator[tuple[IntArray, int]]:
 
 
 _ROWS_BYTES = 16 * 2**20  # distances held at a time
-_NEAR = 64  # cached nearest words; a Poisson count of ln n is hardly ever larger
+_NEAR = 32  # cached nearest words; a Poisson count of ln n is hardly ever larger
 
 
 class RepairedBulk:
