@@ -21,11 +21,11 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,6 +279,9 @@ def only_in_memory(fingerprint: str) -> bool:
     return fingerprint in _ONLY_IN_MEMORY
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class CacheEntry:
     """Content of a cache file: read-only arrays by name, and a JSON object."""
@@ -355,6 +358,27 @@ def recall(fingerprint: str, kind: str) -> CacheEntry | None:
     except (OSError, *FIELDS) as error:
         refuse_of_the_system(error)
         return None
+
+
+def cached_record(record: type[T], fingerprint: str, kind: str, compute: Callable[[], T]) -> T:
+    """Return a dataclass of arrays and floats computed from one lexicon: cached, else computed.
+
+    Args:
+        record: the dataclass.
+        fingerprint: of the lexicon.
+        kind: the file's name; it holds every setting that the values depend on.
+        compute: computes them.
+    """
+    names = [entry.name for entry in fields(record)]  # type: ignore[arg-type]
+    kept = recall(fingerprint, kind)
+    if kept is not None and {*kept.arrays, *kept.facts} == set(names):
+        return record(**kept.arrays, **kept.facts)
+    result = compute()
+    values = {name: getattr(result, name) for name in names}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    facts = {name: value for name, value in values.items() if name not in arrays}
+    keep(fingerprint, kind, CacheEntry(arrays, facts))
+    return result
 
 
 def kinds_kept(fingerprint: str) -> list[str]:

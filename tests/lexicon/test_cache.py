@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -18,6 +19,7 @@ from dpcore.lexicon.cache import (
     alone,
     cache_folder,
     cache_status,
+    cached_record,
     keep,
     recall,
     replacing,
@@ -221,3 +223,27 @@ def test_a_lasting_file_makes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replacing(path, lasting=True):
         pass
     assert not path.parent.exists()
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Values of a lexicon that take long."""
+
+    places: np.ndarray
+    middle: float
+
+
+def test_a_record_is_computed_once_and_again_where_its_file_is_another() -> None:
+    calls = []
+
+    def compute() -> Computed:
+        calls.append(1)
+        return Computed(np.geomspace(1e-300, 0.1, 5), 0.1 + 0.2)
+
+    first, second = (cached_record(Computed, PRINT, "record", compute) for _ in range(2))
+    assert len(calls) == 1
+    assert second.places.tobytes() == first.places.tobytes()
+    assert second.middle == first.middle
+    keep(PRINT, "record", CacheEntry({"places": first.places}, {}))
+    assert cached_record(Computed, PRINT, "record", compute).middle == first.middle
+    assert len(calls) == 2

@@ -32,6 +32,7 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.guarantee import EpsilonMeaning, Guarantee, PureLocalPrivacy, Status
+from dpcore.lexicon.cache import cached_record
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import Metric, distances
 from dpcore.lexicon.neighbours import NeighbourIndex, Ranking
@@ -84,7 +85,13 @@ class RadiusLaw:
 
 @lru_cache(maxsize=4)
 def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
-    """Return the law of ‖N‖ for Laplace noise of the scales range_j.
+    """Return the law of ‖N‖ for Laplace noise of the scales range_j."""
+    kind = f"rantext-law-{_CELLS}-{nodes}"
+    return cached_record(RadiusLaw, lexicon.fingerprint, kind, lambda: _law_of(lexicon, nodes))
+
+
+def _law_of(lexicon: Lexicon, nodes: int) -> RadiusLaw:
+    """Compute the law.
 
     R² = Σ range_j²·E_j² with exponential E_j: the masses of each term on a grid, and products of
     their Fourier transforms. A mass is split between the two grid points around it so that its mean

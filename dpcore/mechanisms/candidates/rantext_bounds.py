@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
+from dpcore.lexicon.cache import cached_record
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.metric import UNIT
 
@@ -77,6 +78,11 @@ class RadiusBounds:
 @lru_cache(maxsize=4)
 def radius_bounds(lexicon: Lexicon) -> RadiusBounds:
     """Bound the law of ‖N‖ for Laplace noise of the scales range_j."""
+    kind = f"rantext-bounds-{_CELLS}-{_FINER}-{_NODES}-{_MOST_NODES}-{_ENTRIES}-{_TAILS}"
+    return cached_record(RadiusBounds, lexicon.fingerprint, kind, lambda: _bounds_of(lexicon))
+
+
+def _bounds_of(lexicon: Lexicon) -> RadiusBounds:
     ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
     unit = float(ranges.max())
     scales = ranges[ranges > 0] / unit
