@@ -314,6 +314,11 @@ class Mechanism(Settings, ABC):
         """True if each probability is an integral between bounds: audits compare `log_bounds`."""
         return False
 
+    @property
+    def never_proved(self) -> bool:
+        """True if it is known, without computing a guarantee, that none has a proof at any ε."""
+        return False
+
     def __deepcopy__(self, _memo: object) -> Self:
         """Return this object: it is immutable, and its cached data are large."""
         return self

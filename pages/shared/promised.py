@@ -71,6 +71,8 @@ def permits(mechanism: Mechanism, epsilon: float) -> float | None:
 
 
 def _permits(mechanism: Mechanism, epsilon: float) -> float | None:
+    if mechanism.never_proved:
+        return None  # it may take a second to say more
     try:
         stated = mechanism.guarantee(epsilon)
     except DpcoreError:

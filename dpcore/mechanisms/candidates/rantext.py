@@ -172,19 +172,29 @@ def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
     return result
 
 
+@lru_cache(maxsize=4)
+def _distant_words(lexicon: Lexicon) -> tuple[tuple[int, FloatArray], tuple[int, FloatArray]]:
+    """Return the word farthest from the mean and the word farthest from it, with distances (n,)."""
+    vectors = lexicon.vectors
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    one = int(distances(vectors, mean[None])[0].argmax())
+    apart = distances(vectors, vectors[[one]])[0]
+    other = int(apart.argmax())
+    return (one, apart), (other, distances(vectors, vectors[[other]])[0])
+
+
 @lru_cache(maxsize=256)
 def _counterexample(lexicon: Lexicon, epsilon: float) -> tuple[str, str, str, float]:
     """Return the output that best separates two distant words, the words, and a loss bound.
 
     The last number is a lower bound on the loss.
     """
-    vectors = lexicon.vectors.astype(np.float64)
-    one = int(np.linalg.norm(vectors - vectors.mean(axis=0), axis=1).argmax())
-    other = int(np.linalg.norm(vectors - vectors[one], axis=1).argmax())
-    mechanism, best = RanText(lexicon=lexicon), ("", "", "", 0.0)
-    (low, high), (low_other, high_other) = (
-        mechanism.log_bounds(word, epsilon) for word in (one, other)
-    )
+    best = ("", "", "", 0.0)
+    (one, apart), (other, apart_other) = _distant_words(lexicon)
+    law, scale = radius_bounds(lexicon), noise_scale(epsilon)
+    with np.errstate(divide="ignore"):
+        low, high = np.log(law_bounds(law, apart, scale, epsilon))
+        low_other, high_other = np.log(law_bounds(law, apart_other, scale, epsilon))
     for first, second, pair in ((low, high_other, (one, other)), (low_other, high, (other, one))):
         losses = first - np.maximum(second, -_DEEPEST)
         place = int(losses.argmax())
@@ -218,6 +228,11 @@ class RanText(ExactMechanism):
     @property
     def law_bounded(self) -> bool:
         """True for the published form: its integral gives an interval for each probability."""
+        return self.form == "published"
+
+    @property
+    def never_proved(self) -> bool:
+        """True for the published form."""
         return self.form == "published"
 
     def guarantee(self, epsilon: float) -> Guarantee:

@@ -115,6 +115,15 @@ def test_bounds_on_the_radius_hold(dimension: int, rng: MakeRng) -> None:
         assert math.exp(float(bounds.log_beyond(np.array([length]))[0])) >= 1 - quantile - slack
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 9.0, 400.0])
+def test_only_a_fixed_distance_has_a_proof(epsilon: float) -> None:
+    published, fixed = RanText(lexicon=LEXICON), RanText(lexicon=LEXICON, form="fixed")
+    assert published.never_proved
+    assert published.guarantee(epsilon).status in {Status.CONDITIONAL, Status.REFUTED}
+    assert not fixed.never_proved
+    assert fixed.guarantee(epsilon).status is Status.PROVED
+
+
 def test_a_law_at_no_epsilon_has_no_rows() -> None:
     law = RanText(lexicon=LEXICON).law(3, [])
     assert law.probabilities.shape == (0, N)
