@@ -17,30 +17,23 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from markdown_it import MarkdownIt
-from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from dpcore.arrays import FloatArray
-from dpcore.lexicon.catalogue import load
-from dpcore.lexicon.lexicon import Lexicon
-from dpcore.mechanisms.exponential.tem import TruncatedExponential, capped, normalised
-from dpcore.mechanisms.registry import create
-from dpcore.outwards import at_most
 from dpcore.papers.claims import CLAIMS
 from pages.lesson.lesson import GUESSES, computed
 from pages.lesson.steps import STEPS
+from pages.opening.explorer import explorer
 from pages.shared.contents import CONTENTS, NAME, Content
+from pages.shared.dial import GROUPS
 from pages.shared.language import LANGUAGES, say, speaking
-from pages.shared.session import admissible
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HERE = Path(__file__).parent / "opening"
@@ -61,6 +54,9 @@ _VIEWS: dict[str, list[dict[str, str]]] = {
     "lesson": [],
 }
 """Address of a page -> parameters of links to the same page with its dials elsewhere."""
+
+_FOLLOWING = {"curves"}
+"""Addresses of pages of which what follows a dial is written for each of its steps."""
 
 _PARTS = {
     "papers": ("claim", tuple(CLAIMS)),
@@ -87,6 +83,13 @@ class Part:
             return self.content
         parts = "".join(map(str, self.inside))
         return self.content.replace(_INSIDE, parts) if parts else ""
+
+
+Place = tuple[int, ...]
+"""Numbers of the blocks around an element, and its own."""
+
+Follower = tuple[str, list[str]]
+"""Group of a dial, and what stands in a place at each of its steps, as HTML."""
 
 
 @dataclass
@@ -151,8 +154,12 @@ def _table(element: Any) -> str:
         for name in frame.columns
         if not (columns.get(name) or {}).get("hidden")
     }
+    kinds = [(columns.get(name) or {}).get("type_config") or {} for name in titles]
     rows = [
-        "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row)
+        "".join(
+            f"<td>{html.escape(_cell(value, kind.get('format')))}</td>"
+            for value, kind in zip(row, kinds, strict=True)
+        )
         for row in frame[list(titles)].itertuples(index=False)
     ]
     head = "".join(f"<th>{html.escape(str(title))}</th>" for title in titles.values())
@@ -160,8 +167,13 @@ def _table(element: Any) -> str:
     return f'<div class="table"><table><tr>{head}</tr>{body}</table></div>'
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _cell(value: Any, form: str | None) -> str:
+    """Write a value as the app does; a missing one stays empty there, too."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return (form if form and form.startswith("%") else "%.4g") % value
+    return str(value)
 
 
 class Writer:
@@ -178,13 +190,29 @@ class Writer:
         self._site, self._page, self._suffix = site, page, suffix
         self.scripts: list[str] = []
         self.data: list[str] = []
+        self.followers: dict[Place, Follower] = {}
 
-    def part(self, element: Any) -> Part:
+    def part(self, element: Any, place: Place = ()) -> Part:
         """Return an element and all that is in it."""
+        if place in self.followers:
+            group, contents = self.followers[place]
+            self.data.append(json.dumps(contents, ensure_ascii=False))
+            number = len(self.data) - 1
+            return Part(
+                f'<div class="follows" data-group="{group}" data-contents="{number}"></div>'
+            )
         draw = getattr(self, f"_{element.type}", None)
         content = _INSIDE if draw is None else draw(element)
         inside = getattr(element, "children", None) or {}
-        return Part(content, tuple(self.part(inside[i]) for i in sorted(inside)))
+        return Part(content, tuple(self.part(inside[i], (*place, i)) for i in sorted(inside)))
+
+    def following(self, main: Any) -> dict[Place, str]:
+        """Return the elements of a page that may follow a dial, by their places."""
+        return {
+            place: element.proto.body if element.type == "html" else str(self.part(element))
+            for place, element in _places(main)
+            if element.type in {"html", "text", "dataframe"}
+        }
 
     def address(self, page: str, query: str = "") -> str:
         """Return the address of a page of this language; of one that is not written, the menu."""
@@ -222,7 +250,8 @@ class Writer:
 
     def _flex_container(self, element: Any) -> str:
         across = element.proto.flex_container.direction == 2  # HORIZONTAL
-        return f'<div class="{"row" if across else "stack"}">{_INSIDE}</div>'
+        close = " close" if element.proto.flex_container.gap_config.gap_size == 4 else ""  # NONE
+        return f'<div class="{"row" if across else "stack"}{close}">{_INSIDE}</div>'
 
     def _column(self, element: Any) -> str:
         return f'<div class="column" style="flex: {element.weight:.3g}">{_INSIDE}</div>'
@@ -238,7 +267,10 @@ class Writer:
         packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
         self._needs(self._site.asset("plotly.js", f'lab.packed.plotly = "{packed}";\n'))
         self.data.append(element.proto.spec)
-        return f'<div class="chart" data-chart="{len(self.data) - 1}"></div>'
+        # Marks over a figure are placed from its lower end.
+        height = json.loads(element.proto.spec)["layout"].get("height", 350)
+        number = len(self.data) - 1
+        return f'<div class="chart" style="height: {height}px" data-chart="{number}"></div>'
 
     def _bidi_component(self, element: Any) -> str:
         proto = element.proto
@@ -296,7 +328,7 @@ def run_page(
     return test
 
 
-def _places(element: Any, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+def _places(element: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     yield place, element
     for i, inside in (getattr(element, "children", None) or {}).items():
         yield from _places(inside, (*place, i))
@@ -313,18 +345,48 @@ def _says(element: Any) -> bytes | None:
     return bytes(element.proto.SerializeToString(deterministic=True))
 
 
-def still_parts(first: Any, others: list[Any]) -> Any:
-    """Remove from a page what is not the same at other steps of its dials, and return it."""
+def followers(
+    page: str, spoken: str, parameters: dict[str, str], first: Any, writer: Writer
+) -> dict[Place, Follower]:
+    """Return what follows one dial, and no other, from a run of the page at each step."""
+    usual, found = writer.following(first), dict[Place, list[Follower]]()
+    for group in GROUPS:
+        dial = next((data for data in _dials(first) if data["group"] == group.name), None)
+        if dial is None:
+            continue
+        steps = []
+        for epsilon in dial["epsilons"]:
+            link = parameters | {f"eps_{group.name}": group.label(epsilon)}
+            steps.append(writer.following(run_page(page, spoken, link).main))
+        for place, content in usual.items():
+            contents = [step.get(place, "") for step in steps]
+            if any(each != content for each in contents):
+                found.setdefault(place, []).append((group.name, contents))
+    return {place: each[0] for place, each in found.items() if len(each) == 1}
+
+
+def _dials(main: Any) -> Iterator[dict[str, Any]]:
+    for _, element in _places(main):
+        if element.type == "bidi_component" and element.proto.component_name.endswith(".dial"):
+            yield json.loads(element.proto.json)
+
+
+def still_parts(first: Any, others: list[Any], moving: Collection[Place] = ()) -> Any:
+    """Remove from a page what is not the same at other steps of its dials, and return it.
+
+    What stands in the `moving` places stays.
+    """
     usual = {place: _says(element) for place, element in _places(first)}
     for other in others:
         there = {place: _says(element) for place, element in _places(other)}
         for place, words in usual.items():
-            if place and words is not None and there.get(place) != words:
+            still = there.get(place) == words or place in moving
+            if place and words is not None and not still:
                 _leave_out(first, place)
     return first
 
 
-def _leave_out(block: Any, place: tuple[int, ...]) -> None:
+def _leave_out(block: Any, place: Place) -> None:
     for i in place[:-1]:
         block = block.children.get(i)
         if block is None:
@@ -369,147 +431,22 @@ def _write_page(site: Site, content: Content, spoken: str) -> list[Path]:
         first = run_page(page, spoken, parameters).main
         others = [run_page(page, spoken, other | parameters).main for other in _VIEWS[page]]
         writer = Writer(site, page, _suffix(spoken))
-        body = str(writer.part(still_parts(first, others)))
+        if page in _FOLLOWING:
+            writer.followers = followers(page, spoken, parameters, first, writer)
+        body = str(writer.part(still_parts(first, others, writer.followers)))
         if page == "lesson":
             body += _answer(parameters.get(name, values[0]), spoken, writer) + _steps(writer)
         if page == "words":
-            body += _explorer(site, writer)
+            # Above the line that says where the numbers come from.
+            head, line, tail = body.rpartition('<p class="text">')
+            fields, script = explorer(site.asset)
+            writer.scripts.append(script)
+            body = head + fields + line + tail
         path = site.folder / f"{page}{part}{_suffix(spoken)}.html"
         whole = _whole_page(content, spoken, part, writer, body)
         path.write_text(whole, encoding="utf-8", newline="\n")
         written.append(path)
     return written
-
-
-# Any word of the vocabulary, in the page alone.
-
-
-_LEVELS = 91  # of a coordinate: the printed letters from # to ~ without the backslash
-_SPREAD = 4.5  # standard deviations of a coordinate that the levels cover; what is beyond is cut
-_TRIED = 200  # words whose numbers are compared with the engine's when the pages are written
-_SHOWN = 12  # nearest words of a word
-
-
-@dataclass(frozen=True, eq=False)
-class Rounded:
-    """Vectors with few levels a coordinate, as the page reads them.
-
-    Attributes:
-        levels: number of the level of each coordinate, shape (n, d), uint8.
-        least: lowest level of each coordinate, shape (d,).
-        steps: distance of two levels, shape (d,).
-        excess: what rounding adds to a squared distance on average.
-    """
-
-    levels: NDArray[np.uint8]
-    least: FloatArray
-    steps: FloatArray
-    excess: float
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Vectors as the page holds them, shape (n, d): rounded to float32."""
-        return (self.least + self.steps * self.levels).astype(np.float32).astype(np.float64)
-
-    def distances(self, word: int) -> FloatArray:
-        """Return the distances of a word to all, shape (n,), as the page computes them."""
-        squares = ((self.values - self.values[word]) ** 2).sum(axis=1) - self.excess
-        row = np.sqrt(np.maximum(squares, 0.0))
-        row[word] = 0.0
-        return np.asarray(row)
-
-    @property
-    def codes(self) -> str:
-        """One letter for each coordinate."""
-        letters = self.levels + 35
-        letters[letters >= ord("\\")] += 1
-        return letters.tobytes().decode("ascii")
-
-
-def rounded_vectors(lexicon: Lexicon) -> Rounded:
-    """Round the vectors of a lexicon to levels that one letter each can name."""
-    vectors = lexicon.vectors.astype(np.float64)
-    reach = _SPREAD * vectors.std(axis=0)
-    middle = vectors.mean(axis=0)
-    steps = 2.0 * reach / (_LEVELS - 1)
-    levels = np.clip(np.rint((vectors - middle + reach) / steps), 0, _LEVELS - 1).astype(np.uint8)
-    missed = middle - reach + steps * levels - vectors
-    return Rounded(levels, middle - reach, steps, 2.0 * float((missed**2).sum(axis=1).mean()))
-
-
-def _explorer(site: Site, writer: Writer) -> str:
-    """Return fields for any word, its nearest words, and what TEM makes of it."""
-    lexicon = load()
-    tem = create("tem", lexicon, {})
-    if not isinstance(tem, TruncatedExponential):
-        raise TypeError("tem is another mechanism")
-    vectors = _vectors(lexicon)
-    code = {
-        "words": "\n".join(lexicon.words),
-        "codes": vectors.codes,
-        "steps": vectors.steps.tolist(),
-        "least": vectors.least.tolist(),
-        "excess": vectors.excess,
-    }
-    address = site.asset("vectors.js", f"lab.vectors = {json.dumps(code, ensure_ascii=False)};\n")
-    explorer = (_HERE / "explorer.js").read_text(encoding="utf-8")
-    writer.scripts.append(site.asset("explorer.js", explorer))
-    epsilons = [float(each) for each in admissible(tem) if each <= _HIGHEST]
-    apart, share = _differences(lexicon, tem, vectors, epsilons)
-    texts = {
-        "unknown": say("This word is not among the {count} of the vocabulary: try another one."),
-        "stays": say(
-            "Under tem at ε = {epsilon}, “{word}” comes out unchanged in {stays} of 100 draws. "
-            "Its nearest words:"
-        ),
-        "waiting": say("Loading the words…"),
-    }
-    numbers = {"epsilons": epsilons, "cap": tem.cap, "texts": texts, "shown": _SHOWN}
-    heads = (say("word"), say("distance"), say("comes out, of 100"))
-    head = "".join(f"<th>{html.escape(each)}</th>" for each in heads)
-    about = say(
-        "Computed in this page, from vectors of {levels} levels a coordinate. For {count} words "
-        "spread over the vocabulary, at every step, distances were at most {apart:.2g} from the "
-        "engine's, and shares at most {share:.2g} of 100.",
-        levels=_LEVELS,
-        count=_TRIED,
-        apart=apart,
-        share=100 * share,
-    )
-    data = html.escape(json.dumps(numbers, ensure_ascii=False))
-    return (
-        f'<section data-explorer="{data}" data-vectors="{address}"><h2>{say("Any word")}</h2>'
-        f'<div class="row"><label>{say("A word of the vocabulary")} '
-        '<input type="text" autocomplete="off" maxlength="80"></label>'
-        f'<label>{say("ε of tem, from small to large")} <input type="range" min="0" '
-        f'max="{len(epsilons) - 1}" value="{len(epsilons) // 2}"></label></div>'
-        f'<p role="status"></p><div class="table"><table><thead><tr>{head}</tr></thead>'
-        f'<tbody></tbody></table></div><p class="small">{html.escape(about)}</p></section>'
-    )
-
-
-_HIGHEST = 20.0  # ε at which every word stays in practically every draw
-
-
-@cache
-def _vectors(lexicon: Lexicon) -> Rounded:
-    return rounded_vectors(lexicon)
-
-
-def _differences(
-    lexicon: Lexicon, tem: TruncatedExponential, vectors: Rounded, epsilons: list[float]
-) -> tuple[float, float]:
-    """Return the largest differences of distances and shares of the page, rounded up."""
-    apart = share = 0.0
-    words = np.unique(np.linspace(0, len(lexicon) - 1, _TRIED).astype(np.int64))
-    values = np.array(epsilons)
-    for word in words.tolist():
-        row = vectors.distances(word)
-        apart = max(apart, float(np.abs(row - tem.distances(word)).max()))
-        laws = normalised(capped(row, values, tem.cap))
-        there = tem.probabilities(word, values, None)
-        share = max(share, float(np.abs(laws - there).max()))
-    return float(at_most(apart, 2)), float(at_most(share, 2))
 
 
 def _answer(key: str, spoken: str, writer: Writer) -> str:

@@ -1,5 +1,5 @@
-// Any word, in the page alone: its nearest words, and what TEM makes of it, from vectors with few levels
-// a coordinate. They are loaded when a word is asked for.
+// Any word, in the page alone: its nearest words, and what a mechanism makes of it, from vectors with
+// few levels a coordinate. They are loaded when a word is asked for.
 
 lab.vectorsOf = () => {
   const { words, codes, steps, least } = lab.vectors;
@@ -31,16 +31,39 @@ lab.distancesFrom = ({ names, values }, word) => {
   return distances;
 };
 
-// P(y | w) = exp(−min(ε·d/2, c)) / Z (Carvalho et al. 2021).
-lab.temLaw = (distances, epsilon, cap) => {
-  const weights = distances.map((distance) => Math.exp(-Math.min((epsilon * distance) / 2, cap)));
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return weights.map((weight) => weight / total);
+// Laws of a word over all words, from its distances, at one step of a dial.
+lab.formulas = {
+  // P(y | w) = exp(−min(ε·d/2, c)) / Z (Carvalho et al. 2021; without c Yue et al. 2021).
+  capped: ({ rates, cap }, step, { distances }) => {
+    const most = cap ?? Infinity;
+    const weights = distances.map((distance) => Math.exp(-Math.min(rates[step] * distance, most)));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return weights.map((weight) => weight / total);
+  },
+  // All other words are equally likely.
+  alike: ({ others }, step, { distances, at }) => {
+    const total = 1 + (distances.length - 1) * others[step];
+    const law = new Float64Array(distances.length).fill(others[step] / total);
+    law[at] = 1 / total;
+    return law;
+  },
+  // The i-th nearest word: e^(−s·d_i)·Σ_(k ≥ i) P(K = k)/Z_k, Z_k the sum over the k nearest.
+  counted: ({ strengths, counts, all }, step, { distances, order }) => {
+    const law = distances.map((distance) => Math.exp(-strengths[step] * distance));
+    const whole = all / law.reduce((sum, weight) => sum + weight, 0);
+    const tails = [];
+    let partial = 0;
+    counts.forEach((count, i) => tails.push(count / (partial += law[order[i]])));
+    for (let i = tails.length - 2; i >= 0; i--) tails[i] += tails[i + 1];
+    order.forEach((other, i) => law[other] *= whole + (tails[i] ?? 0));
+    return law;
+  },
 };
 
 lab.explore = (place) => {
-  const { epsilons, cap, texts, shown } = JSON.parse(place.dataset.explorer);
+  const { laws, texts, shown } = JSON.parse(place.dataset.explorer);
   const [word, dial] = place.querySelectorAll("input");
+  const menu = place.querySelector("select");
   const [said, rows] = [place.querySelector("[role=status]"), place.querySelector("tbody")];
   const language = document.documentElement.lang;
   const written = (number) => number.toLocaleString(language, { maximumSignificantDigits: 3 });
@@ -57,10 +80,12 @@ lab.explore = (place) => {
   });
 
   const show = () => {
-    const name = word.value.trim().toLowerCase();
-    const at = table.places.get(name) ?? table.places.get(word.value.trim()) ?? -1;
-    const epsilon = epsilons[dial.value];
-    dial.setAttribute("aria-valuetext", `ε = ${written(epsilon)}`);
+    const settings = laws[menu.value];
+    const epsilon = written(settings.epsilons[dial.value]);
+    dial.setAttribute("aria-valuetext", `ε = ${epsilon}`);
+    if (!table) return;
+    const name = word.value.trim();
+    const at = table.places.get(name.toLowerCase()) ?? table.places.get(name) ?? -1;
     rows.replaceChildren();
     if (at < 0) {
       said.textContent = name ? filled(texts.unknown, { count: written(table.names.length) }) : "";
@@ -69,11 +94,16 @@ lab.explore = (place) => {
     if (at !== last.at) {
       const distances = lab.distancesFrom(table, at);
       const order = [...distances.keys()].sort((a, b) => distances[a] - distances[b] || a - b);
-      last = { at, distances, near: order.filter((other) => other !== at).slice(0, shown) };
+      const others = order.slice(0, shown + 1).filter((other) => other !== at);
+      last = { at, distances, order, near: others.slice(0, shown) };
     }
-    const law = lab.temLaw(last.distances, epsilon, cap);
-    const gaps = { word: table.names[at], epsilon: written(epsilon), stays: written(100 * law[at]) };
-    said.textContent = filled(texts.stays, gaps);
+    const law = lab.formulas[settings.formula](settings, dial.value, last);
+    said.textContent = filled(texts.stays, {
+      mechanism: menu.value,
+      word: table.names[at],
+      epsilon,
+      stays: written(100 * law[at]),
+    });
     for (const other of last.near) {
       const row = rows.insertRow();
       const cells = [table.names[other], written(last.distances[other]), written(100 * law[other])];
@@ -88,6 +118,13 @@ lab.explore = (place) => {
     }
     show();
   };
+  const choose = () => {
+    dial.max = laws[menu.value].epsilons.length - 1;
+    dial.value = Math.floor(laws[menu.value].epsilons.length / 2);
+    show();
+  };
   word.addEventListener("change", hear);
-  dial.addEventListener("input", () => table && show());
+  menu.addEventListener("change", choose);
+  dial.addEventListener("input", show);
+  choose();
 };

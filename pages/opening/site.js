@@ -68,6 +68,14 @@ lab.mount = (place) => {
   place.show(numbers);
 };
 
+// What stands beside a dial, at each of its steps.
+lab.follow = (place) => {
+  const { group, contents } = place.dataset;
+  window.addEventListener("dpcore:dial", ({ detail }) => {
+    if (detail.group === group) place.innerHTML = lab.numbers[contents][detail.step];
+  });
+};
+
 // An answer that is opened shows what a guess shows in the app.
 lab.answered = (answer) => {
   answer.addEventListener("toggle", () => {
@@ -89,6 +97,7 @@ lab.draw = (place) => {
 
 lab.begin = () => {
   // A part that listens is there before the dial says where it stands.
+  document.querySelectorAll(".follows").forEach(lab.follow);
   const parts = [...document.querySelectorAll(".part")];
   const dials = parts.filter((place) => place.dataset.name === "dial");
   for (const place of parts) if (!dials.includes(place)) lab.mount(place);

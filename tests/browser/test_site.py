@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
@@ -54,9 +54,8 @@ def numbers(page: Page, parts: list[str]) -> list[list[str]]:
     return [re.findall(r"\d[\d.,]*", text) for text in texts]
 
 
-def turned(page: Page, place: float) -> None:
-    """Move the first dial of a page to a place between its ends."""
-    dial = page.locator(".dial input[type=range]").first
+def turned(dial: Locator, place: float) -> None:
+    """Move a dial to a place between its ends."""
     most = int(dial.get_attribute("max") or 0)
     dial.evaluate(
         "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }",
@@ -73,12 +72,37 @@ def test_the_same_dial_shows_the_same_numbers(
     open_page(page, f"{app.url}/{name}")
     for place in PLACES:
         for each in (file, page):
-            turned(each, place)
+            turned(each.locator(".dial input[type=range]").first, place)
         wait_idle(page)
         expect(file.locator(".dial").first).to_be_visible()
         figures = numbers(file, MOVING[name])
         assert all(figures)
         assert figures == numbers(page, MOVING[name])
+    assert all(line.startswith("file://") for line in requests), requests
+
+
+@pytest.mark.full
+def test_captions_and_marks_of_curves_follow_their_dials(
+    tmp_path: Path, alone: tuple[Page, list[str]], app: Server, page: Page
+) -> None:
+    file, requests = alone
+    site.write_site(tmp_path, ["curves"], ["en"])
+    file.goto((tmp_path / "curves.html").as_uri())
+    open_page(page, f"{app.url}/curves")
+    for place in PLACES:
+        for each in (file, page):
+            for dial in each.locator(".dial input[type=range]").all():
+                turned(dial, place)
+        wait_idle(page)
+        captions, marks = file.locator(".text"), file.locator(".follows [style*=dotted]")
+        expect(captions.filter(has_text="At ")).to_have_count(4)
+        for caption in captions.filter(has_text="At ").all_inner_texts():
+            expect(page.get_by_text(caption, exact=True)).to_be_visible()
+        places = [mark.get_attribute("style") for mark in marks.all()]
+        assert len(places) == 4
+        for number, style in enumerate(places):
+            mark = page.locator("[data-testid=stHtml] [style*=dotted]").nth(number)
+            expect(mark).to_have_attribute("style", style or "")
     assert all(line.startswith("file://") for line in requests), requests
 
 
@@ -107,43 +131,50 @@ def test_a_button_of_the_engine_says_what_it_needs(
     expect(page.locator(".needs")).to_contain_text("needs the laboratory")
 
 
-def test_any_word_has_its_neighbours_and_its_law(
+LAWS = {"tem", "tem-calibrated", "santext", "truncated-gumbel-repaired", "k-ary"}
+WORDS = ("doctor", "Monday", "thunder", "the", "april", "umbrella", "of", "green", "river", "he")
+
+
+def test_any_word_has_its_neighbours_and_its_laws(
     folder: Path, alone: tuple[Page, list[str]]
 ) -> None:
     page, requests = alone
     page.goto((folder / "words.html").as_uri())
     place = page.locator("[data-explorer]")
     settings = json.loads(place.get_attribute("data-explorer") or "")
-    bounds = re.search(r"at most ([\d.e-]+) from .* at most ([\d.e-]+) of 100", place.inner_text())
-    assert bounds is not None
-    apart, share = map(float, bounds.groups())
+    about = place.locator(".small").inner_text()
+    apart = float(re.findall(r"at most ([\d.e-]+) from", about)[0])
+    shares = dict(re.findall(r"([\w-]+) ([\d.e-]*\d)", about.partition("at most: ")[2]))
     assert apart < 0.2
-    assert share < 5
+    assert shares.keys() == settings["laws"].keys() == LAWS
     lexicon = load()
-    tem = create("tem", lexicon, {})
-    for word in ("doctor", "Monday", "thunder"):
+    for short, word in zip(sorted(LAWS) * 2, WORDS, strict=True):
+        share, law = float(shares[short]), settings["laws"][short]
+        assert share < 5
+        place.get_by_role("combobox").select_option(short)
         place.get_by_role("textbox").fill(word)
         place.get_by_role("textbox").press("Enter")
         status = place.get_by_role("status")
+        expect(status).to_contain_text(f"Under {short} at")
         expect(status).to_contain_text(word.lower())
         index = lexicon.index(word.lower())
-        law = tem.law(index, settings["epsilons"])
+        chances = create(short, lexicon, {}).law(index, law["epsilons"]).probabilities
         distances = lexicon.nearest_words(np.array([index]), 40)
         true = dict(zip(*(part[0].tolist() for part in distances), strict=True))
-        for step in (3, len(settings["epsilons"]) // 2, len(settings["epsilons"]) - 1):
+        for step in (3, len(law["epsilons"]) // 2, len(law["epsilons"]) - 1):
             turn = "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }"
             place.get_by_role("slider").evaluate(turn, step)
-            stays = float(re.findall(r"in ([\d.]+) of 100", status.inner_text())[0])
+            stays = float(re.findall(r"in ([\d.e-]+) of 100", status.inner_text())[0])
             # As told for words that were tried, with room for one that was not, and for rounding.
             off = 1.5 * share + 0.1
-            assert abs(stays - 100 * law.probabilities[step, index]) <= off
+            assert abs(stays - 100 * chances[step, index]) <= off
             rows = place.locator("tbody tr").all_inner_texts()
             assert len(rows) == settings["shown"]
             for row in rows:
                 name, far, chance = row.split("\t")
                 other = lexicon.index(name)
                 assert abs(float(far) - true[other]) <= 1.5 * apart + 0.005
-                assert abs(float(chance) - 100 * law.probabilities[step, other]) <= off
+                assert abs(float(chance) - 100 * chances[step, other]) <= off
     place.get_by_role("textbox").fill("nosuchword<b>")
     place.get_by_role("textbox").press("Enter")
     expect(status).to_contain_text("not among the 25,000")
