@@ -55,10 +55,13 @@ def numbers(page: Page, parts: list[str]) -> list[list[str]]:
 
 
 def turned(dial: Locator, place: float) -> None:
-    """Move a dial to a place between its ends."""
+    """Move a dial to a place between its ends, and let go of it."""
     most = int(dial.get_attribute("max") or 0)
     dial.evaluate(
-        "(dial, to) => { dial.value = to; dial.dispatchEvent(new Event('input')); }",
+        """(dial, to) => {
+          dial.value = to;
+          for (const what of ["input", "change"]) dial.dispatchEvent(new Event(what));
+        }""",
         round(place * most),
     )
 
@@ -79,6 +82,22 @@ def test_the_same_dial_shows_the_same_numbers(
         assert all(figures)
         assert figures == numbers(page, MOVING[name])
     assert all(line.startswith("file://") for line in requests), requests
+
+
+def test_every_word_of_a_pane_says_the_same(
+    folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
+) -> None:
+    file, _ = alone
+    file.goto((folder / "words.html").as_uri())
+    open_page(page, f"{app.url}/words")
+    for pane in range(2):
+        for _ in range(8):
+            cards = []
+            for each in (file, page):
+                each.locator(".panes svg[tabindex]").nth(pane).press("ArrowRight")
+                cards.append(each.locator(".panes .card").inner_text())
+            assert re.search(r"\d", cards[0])
+            assert cards[0] == cards[1]
 
 
 @pytest.mark.full
