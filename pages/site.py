@@ -191,16 +191,15 @@ class Writer:
         self.scripts: list[str] = []
         self.data: list[str] = []
         self.followers: dict[Place, Follower] = {}
+        self.contents: list[list[str]] = []
 
     def part(self, element: Any, place: Place = ()) -> Part:
         """Return an element and all that is in it."""
         if place in self.followers:
             group, contents = self.followers[place]
-            self.data.append(json.dumps(contents, ensure_ascii=False))
-            number = len(self.data) - 1
-            return Part(
-                f'<div class="follows" data-group="{group}" data-contents="{number}"></div>'
-            )
+            self.contents.append(contents)
+            follows = f'data-group="{group}" data-contents="{len(self.contents) - 1}"'
+            return Part(f'<div class="follows" {follows}></div>')
         draw = getattr(self, f"_{element.type}", None)
         content = _INSIDE if draw is None else draw(element)
         inside = getattr(element, "children", None) or {}
@@ -264,8 +263,7 @@ class Writer:
     def _plotly_chart(self, element: Any) -> str:
         from plotly.offline import get_plotlyjs
 
-        packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
-        self._needs(self._site.asset("plotly.js", f'lab.packed.plotly = "{packed}";\n'))
+        self._needs(self._site.asset("plotly.js", _packed("plotly", get_plotlyjs())))
         self.data.append(element.proto.spec)
         # Marks over a figure are placed from its lower end.
         height = json.loads(element.proto.spec)["layout"].get("height", 350)
@@ -302,6 +300,12 @@ class Writer:
     def _needs(self, script: str) -> None:
         if script not in self.scripts:
             self.scripts.append(script)
+
+
+def _packed(name: str, text: str) -> str:
+    """Return a script that holds a text in a quarter of its length, or less."""
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return f'lab.packed.{name} = "{packed}";\n'
 
 
 def _style(name: str, css: str) -> str:
@@ -496,6 +500,7 @@ def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: 
         '`pip install "word-privacy-lab[app]"`, then `word-privacy-lab`.'
     )
     data = ",\n".join(text.replace("<", "\\u003c") for text in writer.data)
+    contents = _packed("contents", json.dumps(writer.contents)) if writer.contents else ""
     scripts = "".join(f'<script src="{script}"></script>\n' for script in writer.scripts)
     title = f"{html.escape(say(content.title))} – {NAME}"
     return f"""<!doctype html>
@@ -517,7 +522,8 @@ def _whole_page(content: Content, spoken: str, part: str, writer: Writer, body: 
 <script src="assets/site.js"></script>
 <script>lab.numbers = [
 {data}
-];</script>
+];
+{contents}</script>
 {scripts}<script>lab.begin();</script>
 </body>
 </html>

@@ -1,7 +1,9 @@
 // A page without a server: mounts the components of the app, with what the framework would give them.
 // A page that is opened as a file loads scripts and no modules, so each component registers itself.
 
-const lab = { made: {}, styles: {}, numbers: [], shared: {}, packed: {} };
+const lab = {
+  made: {}, styles: {}, numbers: [], shared: {}, packed: {}, contents: [], steps: {},
+};
 
 lab.component = (name, make) => {
   lab.made[name] = make;
@@ -37,13 +39,11 @@ lab.whole = (data) => {
   return Object.fromEntries(entries.map(([key, value]) => [key, lab.shared[value?.shared] ?? value]));
 };
 
-// A library that is four times as long without packing.
+// A text that is at least four times as long without packing.
 lab.unpack = async (name) => {
   const bytes = Uint8Array.from(atob(lab.packed[name]), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.head.append(script);
+  return new Response(stream).text();
 };
 
 lab.mount = (place) => {
@@ -68,12 +68,13 @@ lab.mount = (place) => {
   place.show(numbers);
 };
 
-// What stands beside a dial, at each of its steps.
-lab.follow = (place) => {
-  const { group, contents } = place.dataset;
-  window.addEventListener("dpcore:dial", ({ detail }) => {
-    if (detail.group === group) place.innerHTML = lab.numbers[contents][detail.step];
-  });
+// What stands beside a dial at its step.
+lab.follow = () => {
+  for (const place of document.querySelectorAll(".follows")) {
+    const { group, contents } = place.dataset;
+    const content = lab.contents[contents]?.[lab.steps[group]];
+    if (content !== undefined) place.innerHTML = content;
+  }
 };
 
 // An answer that is opened shows what a guess shows in the app.
@@ -95,9 +96,19 @@ lab.draw = (place) => {
   });
 };
 
+lab.drawAll = (charts, library) => {
+  const script = document.createElement("script");
+  script.textContent = library;
+  document.head.append(script);
+  charts.forEach(lab.draw);
+};
+
 lab.begin = () => {
+  window.addEventListener("dpcore:dial", ({ detail }) => {
+    lab.steps[detail.group] = detail.step;
+    lab.follow();
+  });
   // A part that listens is there before the dial says where it stands.
-  document.querySelectorAll(".follows").forEach(lab.follow);
   const parts = [...document.querySelectorAll(".part")];
   const dials = parts.filter((place) => place.dataset.name === "dial");
   for (const place of parts) if (!dials.includes(place)) lab.mount(place);
@@ -105,5 +116,11 @@ lab.begin = () => {
   document.querySelectorAll("[data-after]").forEach(lab.answered);
   document.querySelectorAll("[data-explorer]").forEach((place) => lab.explore(place));
   const charts = document.querySelectorAll(".chart");
-  if (charts.length) lab.unpack("plotly").then(() => charts.forEach(lab.draw));
+  if (charts.length) lab.unpack("plotly").then((library) => lab.drawAll(charts, library));
+  if (lab.packed.contents) {
+    lab.unpack("contents").then((text) => {
+      lab.contents = JSON.parse(text);
+      lab.follow();
+    });
+  }
 };
