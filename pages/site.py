@@ -352,16 +352,25 @@ def _says(element: Any) -> bytes | None:
 def followers(
     page: str, spoken: str, parameters: dict[str, str], first: Any, writer: Writer
 ) -> dict[Place, Follower]:
-    """Return what follows one dial, and no other, from a run of the page at each step."""
+    """Return what follows one dial, and no other, from a run of the page at each step.
+
+    Raises:
+        RuntimeError: a link does not move the dial to its step.
+    """
     usual, found = writer.following(first), dict[Place, list[Follower]]()
     for group in GROUPS:
-        dial = next((data for data in _dials(first) if data["group"] == group.name), None)
+        dial = _dial(first, group.name)
         if dial is None:
             continue
         steps = []
-        for epsilon in dial["epsilons"]:
+        for number, epsilon in enumerate(dial["epsilons"]):
             link = parameters | {f"eps_{group.name}": group.label(epsilon)}
-            steps.append(writer.following(run_page(page, spoken, link).main))
+            moved = run_page(page, spoken, link).main
+            if (_dial(moved, group.name) or {}).get("step") != number:
+                raise RuntimeError(f"a link to {page} does not move its dial: {link}")
+                    f"a link to the page {page} does not move {group.name} to {link}"
+                )
+            steps.append(writer.following(moved))
         for place, content in usual.items():
             contents = [step.get(place, "") for step in steps]
             if any(each != content for each in contents):
@@ -369,10 +378,14 @@ def followers(
     return {place: each[0] for place, each in found.items() if len(each) == 1}
 
 
-def _dials(main: Any) -> Iterator[dict[str, Any]]:
+def _dial(main: Any, group: str) -> dict[str, Any] | None:
+    """Return what the dial of a group shows, if the page has it."""
     for _, element in _places(main):
         if element.type == "bidi_component" and element.proto.component_name.endswith(".dial"):
-            yield json.loads(element.proto.json)
+            data: dict[str, Any] = json.loads(element.proto.json)
+            if data["group"] == group:
+                return data
+    return None
 
 
 def still_parts(first: Any, others: list[Any], moving: Collection[Place] = ()) -> Any:
