@@ -368,8 +368,6 @@ def followers(
             moved = run_page(page, spoken, link).main
             if (_dial(moved, group.name) or {}).get("step") != number:
                 raise RuntimeError(f"a link to {page} does not move its dial: {link}")
-                    f"a link to the page {page} does not move {group.name} to {link}"
-                )
             steps.append(writer.following(moved))
         for place, content in usual.items():
             contents = [step.get(place, "") for step in steps]
