@@ -357,7 +357,7 @@ def followers(
     Raises:
         RuntimeError: a link does not move the dial to its step.
     """
-    usual, found = writer.following(first), dict[Place, list[Follower]]()
+    usual, variants = writer.following(first), dict[Place, list[Follower]]()
     for group in GROUPS:
         dial = _dial(first, group.name)
         if dial is None:
@@ -372,8 +372,8 @@ def followers(
         for place, content in usual.items():
             contents = [step.get(place, "") for step in steps]
             if any(each != content for each in contents):
-                found.setdefault(place, []).append((group.name, contents))
-    return {place: each[0] for place, each in found.items() if len(each) == 1}
+                variants.setdefault(place, []).append((group.name, contents))
+    return {place: each[0] for place, each in variants.items() if len(each) == 1}
 
 
 def _dial(main: Any, group: str) -> dict[str, Any] | None:

@@ -366,13 +366,14 @@ def cached_record(record: type[T], fingerprint: str, kind: str, compute: Callabl
     Args:
         record: the dataclass.
         fingerprint: of the lexicon.
-        kind: the file's name; it holds every setting that the values depend on.
+        kind: the file's name; it holds every setting that the values depend on, and a number that
+            rises when the computation changes.
         compute: computes them.
     """
-    names = [entry.name for entry in fields(record)]  # type: ignore[arg-type]
-    kept = recall(fingerprint, kind)
-    if kept is not None and {*kept.arrays, *kept.facts} == set(names):
-        return record(**kept.arrays, **kept.facts)
+    names = [field.name for field in fields(record)]  # type: ignore[arg-type]
+    entry = recall(fingerprint, kind)
+    if entry is not None and {*entry.arrays, *entry.facts} == set(names):
+        return record(**entry.arrays, **entry.facts)
     result = compute()
     values = {name: getattr(result, name) for name in names}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}

@@ -153,9 +153,7 @@ def closed_laws(lexicon: Lexicon) -> list[Closed]:
     return [
         closed("tem", "capped", tem),
         closed("tem-calibrated", "capped", tem),
-        closed(
-            "santext", "capped", lambda _, steps: {"rates": [e / 2 for e in steps], "cap": None}
-        ),
+        closed("santext", "capped", santext),
         closed("truncated-gumbel-repaired", "counted", counted),
         closed("k-ary", "alike", alike),
     ]
@@ -246,5 +244,5 @@ def _differences(lexicon: Lexicon) -> tuple[float, dict[str, float]]:
             off = float(np.abs(each.laws(row, word) - there).max())
             shares[each.mechanism.short] = max(shares[each.mechanism.short], off)
     # Nobody needs to know how far below a millionth.
-    told = {name: float(at_most(max(off, 1e-6), 2)) for name, off in shares.items()}
-    return float(at_most(apart, 2)), told
+    rounded = {name: float(at_most(max(off, 1e-6), 2)) for name, off in shares.items()}
+    return float(at_most(apart, 2)), rounded

@@ -86,7 +86,7 @@ class RadiusLaw:
 @lru_cache(maxsize=4)
 def radius_law(lexicon: Lexicon, nodes: int = _NODES) -> RadiusLaw:
     """Return the law of ‖N‖ for Laplace noise of the scales range_j."""
-    kind = f"rantext-law-{_CELLS}-{nodes}"
+    kind = f"rantext-law-1-{_CELLS}-{_TAIL}-{_LEAST}-{nodes}"
     return cached_record(RadiusLaw, lexicon.fingerprint, kind, lambda: _law_of(lexicon, nodes))
 
 

@@ -78,7 +78,8 @@ class RadiusBounds:
 @lru_cache(maxsize=4)
 def radius_bounds(lexicon: Lexicon) -> RadiusBounds:
     """Bound the law of ‖N‖ for Laplace noise of the scales range_j."""
-    kind = f"rantext-bounds-{_CELLS}-{_FINER}-{_NODES}-{_MOST_NODES}-{_ENTRIES}-{_TAILS}"
+    grid = (_CELLS, _FINER, _RARE, _NODES, _MOST_NODES, _ENTRIES, _CHORDS, _TAILS, _TAIL_SPAN)
+    kind = "-".join(map(str, ("rantext-bounds-1", *grid)))
     return cached_record(RadiusBounds, lexicon.fingerprint, kind, lambda: _bounds_of(lexicon))
 
 
