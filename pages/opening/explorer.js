@@ -61,12 +61,18 @@ lab.formulas = {
 };
 
 lab.explore = (place) => {
-  const { laws, texts, shown } = JSON.parse(place.dataset.explorer);
+  const { laws, texts, shown, apart } = JSON.parse(place.dataset.explorer);
   const [word, dial] = place.querySelectorAll("input");
   const menu = place.querySelector("select");
   const [said, rows] = [place.querySelector("[role=status]"), place.querySelector("tbody")];
   const language = document.documentElement.lang;
   const written = (number) => number.toLocaleString(language, { maximumSignificantDigits: 3 });
+  // No digit is finer than what the number may be off by; one below that may be twice as large.
+  const told = (number, off) => {
+    const digits = Math.max(0, Math.ceil(-Math.log10(off)));
+    if (number < off) return `< ${written(2 * off)}`;
+    return number.toLocaleString(language, { maximumFractionDigits: digits });
+  };
   const filled = (text, gaps) => text.replace(/\{(\w+)\}/g, (_, name) => gaps[name]);
   let loading;
   let table;
@@ -97,16 +103,17 @@ lab.explore = (place) => {
       const others = order.slice(0, shown + 1).filter((other) => other !== at);
       last = { at, distances, order, near: others.slice(0, shown) };
     }
+    const off = settings.off[dial.value];
     const law = lab.formulas[settings.formula](settings, dial.value, last);
     said.textContent = filled(texts.stays, {
       mechanism: menu.value,
       word: table.names[at],
       epsilon,
-      stays: written(100 * law[at]),
+      stays: told(100 * law[at], off),
     });
     for (const other of last.near) {
       const row = rows.insertRow();
-      const cells = [table.names[other], written(last.distances[other]), written(100 * law[other])];
+      const cells = [table.names[other], told(last.distances[other], apart), told(100 * law[other], off)];
       for (const cell of cells) row.insertCell().textContent = cell;
     }
   };

@@ -190,14 +190,18 @@ def explorer(asset: Callable[[str, str], str]) -> tuple[str, str]:
     }
     laws = {
         each.mechanism.short: each.numbers
-        | {"formula": each.formula, "epsilons": each.epsilons.tolist()}
+        | {
+            "formula": each.formula,
+            "epsilons": each.epsilons.tolist(),
+            "off": [100.0 * off for off in shares[each.mechanism.short]],
+        }
         for each in _closed(lexicon)
     }
-    numbers = {"laws": laws, "texts": texts, "shown": _SHOWN}
+    numbers = {"laws": laws, "texts": texts, "shown": _SHOWN, "apart": apart}
     heads = (say("word"), say("distance"), say("comes out, of 100"))
     head = "".join(f"<th>{html.escape(each)}</th>" for each in heads)
     options = "".join(f"<option>{html.escape(short)}</option>" for short in laws)
-    written = {short: numeral(format(100 * share, ".2g")) for short, share in shares.items()}
+    written = {short: numeral(format(100 * max(off), ".2g")) for short, off in shares.items()}
     about = say(
         "Computed in this page, from vectors of {levels} levels a coordinate. For {count} words "
         "spread over the vocabulary, at every step, distances were at most {apart:.2g} from the "
@@ -231,18 +235,21 @@ def _closed(lexicon: Lexicon) -> list[Closed]:
 
 
 @cache
-def _differences(lexicon: Lexicon) -> tuple[float, dict[str, float]]:
-    """Return the largest differences of distances, and of shares by mechanism, rounded up."""
+def _differences(lexicon: Lexicon) -> tuple[float, dict[str, list[float]]]:
+    """Return the largest difference of a distance, and of a share at each step, by mechanism.
+
+    All are rounded up.
+    """
     vectors, exact, apart = _vectors(lexicon), lexicon.vectors, 0.0
-    shares = dict.fromkeys((each.mechanism.short for each in _closed(lexicon)), 0.0)
+    # Nobody needs to know how far below a millionth.
+    shares = {each.mechanism.short: np.full(each.epsilons.size, 1e-6) for each in _closed(lexicon)}
     words = np.unique(np.linspace(0, len(lexicon) - 1, _TRIED).astype(np.int64))
     for word in words.tolist():
         row = vectors.distances(word)
         apart = max(apart, float(np.abs(row - distances(exact, exact[[word]])[0]).max()))
         for each in _closed(lexicon):
             there = each.mechanism.probabilities(word, each.epsilons, None)
-            off = float(np.abs(each.laws(row, word) - there).max())
-            shares[each.mechanism.short] = max(shares[each.mechanism.short], off)
-    # Nobody needs to know how far below a millionth.
-    rounded = {name: float(at_most(max(off, 1e-6), 2)) for name, off in shares.items()}
+            most = shares[each.mechanism.short]
+            np.maximum(most, np.abs(each.laws(row, word) - there).max(axis=1), out=most)
+    rounded = {name: [float(at_most(off, 2)) for off in most] for name, most in shares.items()}
     return float(at_most(apart, 2)), rounded
