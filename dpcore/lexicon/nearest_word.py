@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -74,7 +72,7 @@ class NearestSearch:
         if vectors.ndim != 2 or len(vectors) == 0:
             raise ParameterError(f"nearest needs vectors (n, d) with n >= 1, got {vectors.shape}")
         self._vectors = vectors
-        lengths = np.concatenate([_squared_lengths(part) for part in _parts(vectors)])
+        lengths = _squared_lengths(vectors)
         self.largest = float(np.sqrt(lengths.max()))
         self._fits = SAFE_LENGTHS[0] < self.largest < SAFE_LENGTHS[1]
         self._half = (lengths / 2).astype(np.float32) if self._fits else np.empty(0, np.float32)
@@ -302,11 +300,5 @@ def _rounded_up(limits: FloatArray) -> Float32Array:
     return np.asarray(np.nextafter(limits.astype(np.float32), np.float32(np.inf)))
 
 
-def _parts(vectors: Float32Array) -> Iterator[FloatArray]:
-    step = max(1, _PAIR_BYTES // (8 * vectors.shape[1]))
-    for start in range(0, len(vectors), step):
-        yield vectors[start : start + step].astype(np.float64)
-
-
-def _squared_lengths(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+def _squared_lengths(rows: FloatArray | Float32Array) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))

@@ -11,7 +11,6 @@ import numpy as np
 
 from dpcore.arrays import FloatArray, IntArray
 from dpcore.errors import ParameterError, TextError, UnknownWordError
-from dpcore.learn.table import read_table
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_FILE_CHARACTERS, MAX_FILE_TOKENS
@@ -217,6 +216,8 @@ def corpus_file(lexicon: Lexicon, path: Path, column: str | None = None) -> Sele
     data = file_bytes(path)
     if column is None:
         return corpus(lexicon, decode(data))
+    from dpcore.learn.table import read_table  # slow to import, and few read a file
+
     table = read_table(data, least=1, name=path.name, typed=(column,))
     if column not in table.columns:
         raise TextError(

@@ -305,6 +305,9 @@ def exponential_ratio(theta: FloatArray, unit: FloatArray) -> FloatArray:
 # b = n): all mass outside 1..n−1 is moved to the whole vocabulary, so P(K = n) > 1/n.
 
 _NEGLIGIBLE = 1e-18
+# P(Y ≥ n) ≤ (1/n)·(e·ln n/n)^n is lost in the rounding of P(Y = 0) = 1/n for a larger vocabulary,
+# and so are that many counts after n in the sum of P(Y ≥ n) for a smaller one.
+_BEYOND = 40
 
 
 def _check_words(n: int) -> None:
@@ -315,12 +318,8 @@ def _check_words(n: int) -> None:
 
 
 def _poisson(n: int, largest: int) -> FloatArray:
-    """Return P(Y = k) for k = 1..largest, Y ~ Poisson(ln n)."""
-    from scipy.special import gammaln
-
-    rate = math.log(n)
-    k = np.arange(1, largest + 1, dtype=np.float64)
-    return np.asarray(np.exp(k * math.log(rate) - rate - gammaln(k + 1.0)))
+    """Return P(Y = k) for k = 1..largest, Y ~ Poisson(ln n); P(Y = 0) is 1/n."""
+    return np.cumprod(math.log(n) / np.arange(1, largest + 1, dtype=np.float64)) / n
 
 
 def whole_vocabulary_weight(n: int) -> float:
@@ -329,10 +328,11 @@ def whole_vocabulary_weight(n: int) -> float:
     Raises:
         ParameterError: for fewer than two words.
     """
-    from scipy.special import gammainc
-
     _check_words(n)
-    return 1.0 / n + float(gammainc(n, math.log(n)))
+    if n > _BEYOND:
+        return 1.0 / n
+    # Backwards: the small terms first.
+    return 1.0 / n + float(_poisson(n, n + _BEYOND)[: n - 2 : -1].sum())
 
 
 def poisson_weights(n: int) -> FloatArray:

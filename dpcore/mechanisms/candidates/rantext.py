@@ -128,14 +128,32 @@ def _law_of(lexicon: Lexicon, nodes: int) -> RadiusLaw:
     )
 
 
+@dataclass(frozen=True)
+class RadiusVariation:
+    """How much the random distance varies.
+
+    Attributes:
+        share: its standard deviation, divided by its mean.
+    """
+
+    share: float
+
+
 @lru_cache(maxsize=4)
-def radius_variation(lexicon: Lexicon) -> float:
-    """Return the standard deviation of ‖N‖, divided by its mean; much faster than its law.
+def radius_variation(lexicon: Lexicon) -> RadiusVariation:
+    """Compute the variation of ‖N‖; much faster than its law, and cached as that is."""
+    return cached_record(
+        RadiusVariation, lexicon.fingerprint, "rantext-variation-1", lambda: _variation_of(lexicon)
+    )
+
+
+def _variation_of(lexicon: Lexicon) -> RadiusVariation:
+    """Compute the variation from two moments of R.
 
     E[R] = (2√π)^(−1) ∫ (1 − E[e^(−t·R²)])·t^(−3/2) dt, and E[e^(−t·r²·E²)] = √π·z·erfcx(z) with
     z = 1/(2r√t) for an exponential E; E[R²] = 2·Σ range_j².
     """
-    from scipy.special import erfcx
+    from scipy.special import erfcx  # slow to import, and a list of mechanisms needs it here alone
 
     ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
     ranges = ranges[ranges > 0]
@@ -149,7 +167,8 @@ def radius_variation(lexicon: Lexicon) -> float:
     mean = (
         float(np.sum(-np.expm1(logs) * np.exp(-0.5 * u))) * (u[1] - u[0]) / math.sqrt(4 * math.pi)
     )
-    return math.sqrt(max(0.0, 1.0 / mean**2 - 1.0))  # in units of the root of E[R²]
+    share = math.sqrt(max(0.0, 1.0 / mean**2 - 1.0))  # in units of the root of E[R²]
+    return RadiusVariation(share)
 
 
 def _split(standard: FloatArray, square: float, cell: float) -> FloatArray:
@@ -298,7 +317,7 @@ class RanText(ExactMechanism):
         return Filled(
             "The random distance hardly varies (by {share:.0%} of its mean): a word beyond it is "
             "ruled out nearly for certain",
-            share=radius_variation(self.lexicon),
+            share=radius_variation(self.lexicon).share,
         )
 
     # -- the law

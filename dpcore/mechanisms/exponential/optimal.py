@@ -47,6 +47,7 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.packing import (
     NORMALISER_ERROR,
     CertifiedWeights,
+    are_known,
     certified_weights,
     keep_weights,
     known_weights,
@@ -155,7 +156,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     @property
     def is_known(self) -> bool:
         """True if the weights are bundled or were kept on this computer."""
-        return known_weights(self.lexicon, Metric.parse(self.metric)) is not None
+        return are_known(self.lexicon, Metric.parse(self.metric))
 
     @cached_property
     def _table(self) -> CertifiedWeights | None:

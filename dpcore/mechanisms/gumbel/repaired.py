@@ -59,6 +59,7 @@ from dpcore.written import Filled
 _RECTANGLE = 2_000_000  # numbers of one rectangle of noise: 16 MB
 _FEW = 64  # candidates that may be padded: a draw has ln n ≈ 10 of them but for one in n
 _CERTIFIED = 1e-5  # relative excess of a certified ε over the true one
+_BLOCK_ROWS = 2048  # vectors that are float64 at a time: 5 MB, which stay in the cache
 _LOOKED_AT = 32  # words whose probability to stay is computed for a caution
 
 
@@ -119,11 +120,21 @@ class TruncatedGumbelRepaired(CalibratedMechanism, ExactMechanism):
         words = np.unique(np.linspace(0, n - 1, _LOOKED_AT).astype(np.int64))
         # By products: what cancels is far below the digits of the sentence, and the differences
         # would take half of the time of a list of all mechanisms.
-        vectors = self.lexicon.vectors.astype(np.float64)
-        squares = np.einsum("ij,ij->i", vectors, vectors)
-        squared = squares[words, None] + squares - 2.0 * (vectors[words] @ vectors.T)
-        squared[np.arange(words.size), words] = 0.0
-        rows = np.sort(np.sqrt(np.maximum(squared, 0.0)), axis=1)
+        vectors = self.lexicon.vectors
+        own, rows = vectors[words].astype(np.float64), np.empty((words.size, n))
+        for start in range(0, n, _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            np.matmul(own, vectors[part].astype(np.float64).T, out=rows[:, part])
+        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        # In place: new arrays of this size cost more than what is computed in them.
+        rows *= -2.0
+        rows += squares
+        rows += squares[words, None]
+        rows[np.arange(words.size), words] = 0.0
+        np.sqrt(np.maximum(rows, 0.0, out=rows), out=rows)
+        if self.heads < n:  # the order of the others does not matter
+            rows.partition(self.heads, axis=1)
+        rows[:, : self.heads].sort(axis=1)
         strength = np.array([self.strength(least)])
         stays = [float(law_of(row[: self.heads], row, strength)[0, 0]) for row in rows]
         return Filled(

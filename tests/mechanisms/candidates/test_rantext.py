@@ -230,7 +230,7 @@ def test_a_fixed_radius_keeps_epsilon(name: str, epsilon: float) -> None:
 def test_the_variation_of_the_radius_is_that_of_its_law() -> None:
     for dimension in (1, 3, 300):
         lexicon = lexicons.cloud(40, dimension)
-        variation = radius_variation(lexicon)
+        variation = radius_variation(lexicon).share
         law = radius_law(lexicon)
         mean = float(law.masses @ law.middles)
         deviation = float(np.sqrt(law.masses @ (law.middles - mean) ** 2))
