@@ -11,6 +11,9 @@ from dpcore.lexicon.metric import Metric, distance_error, distances, gamma
 
 _BLOCK_BYTES = 64 * 2**20
 _PAIR_BYTES = 16 * 2**20
+# Points and words whose scores are looked at together: 8 MB, of which much stays in the cache for
+# the passes after the product; fewer points would pack the words for the product more often.
+_POINTS, _WORDS = 1024, 2048
 _FLOAT32_UNIT = 2.0**-24
 _MORE_KNOWN = 8  # known neighbours compared beyond those asked for: a near tie is rarely longer
 _FEW = 0.1  # share of the pairs from which on it is faster to compare all
@@ -89,7 +92,7 @@ class NearestSearch:
             raise ParameterError("nearest needs finite queries, got NaN or infinity")
         euclidean = Metric.parse(metric) is Metric.EUCLIDEAN
         result = np.empty(len(points), dtype=np.int64)
-        step = max(1, _BLOCK_BYTES // (4 * len(vectors)))
+        step = _POINTS if euclidean else self._step
         for start in range(0, len(points), step):
             block = points[start : start + step]
             with np.errstate(over="ignore"):
@@ -121,9 +124,9 @@ class NearestSearch:
             Indices and Euclidean distances, both of shape (k, count).
         """
         vectors, largest = self._vectors, self.largest
-        n, d = vectors.shape
+        d = vectors.shape[1]
         indices, gaps = np.empty((len(points), count), np.int64), np.empty((len(points), count))
-        step = max(1, _BLOCK_BYTES // (4 * n))
+        step = self._step
         for start in range(0, len(points), step):
             block = points[start : start + step]
             reach = np.sqrt(_squared_lengths(block)) + largest
@@ -169,7 +172,7 @@ class NearestSearch:
             if doubtful.size:
                 order[doubtful], near[doubtful] = self.of_words(distinct[doubtful], count)
             return order[which], near[which]
-        step = max(1, _BLOCK_BYTES // (4 * n))
+        step = self._step
         for start in range(0, distinct.size, step):
             block = distinct[start : start + step]
             if self._fits:
@@ -239,6 +242,11 @@ class NearestSearch:
         ]
 
     @property
+    def _step(self) -> int:
+        """Number of points whose scores of all words are stored at a time."""
+        return max(1, _BLOCK_BYTES // (4 * len(self._vectors)))
+
+    @property
     def _slack(self) -> float:
         """Twice the error of one score, plus the confusion of rounded distances of words."""
         # As in `_screened`, with squares up to (2·largest)².
@@ -264,20 +272,34 @@ class NearestSearch:
 
     def _screened(self, points: FloatArray, reach: FloatArray) -> IntArray:
         vectors, largest = self._vectors, self.largest
-        score = points.astype(np.float32) @ vectors.T
-        np.subtract(self._half, score, out=score)
+        rows, everyone = points.astype(np.float32), np.arange(len(points))
+        best = np.zeros(len(points), dtype=np.int64)
+        least = np.full(len(points), np.inf, dtype=np.float32)
+        second = least.copy()
+        # A few words at a time, whose scores are read again while they are in the cache.
+        scores = np.empty((len(points), min(_WORDS, len(vectors))), dtype=np.float32)
+        for start in range(0, len(vectors), _WORDS):
+            part = vectors[start : start + _WORDS]
+            score = np.matmul(rows, part.T, out=scores[:, : len(part)])
+            np.subtract(self._half[start : start + _WORDS], score, out=score)
+            here = score.argmin(axis=1)
+            low = score[everyone, here]
+            score[everyone, here] = np.inf
+            np.minimum(second, score.min(axis=1), out=second)
+            np.minimum(second, np.maximum(least, low), out=second)
+            best = np.where(low < least, start + here, best)
+            np.minimum(least, low, out=least)
         # Twice the error of one score: of the best, and of the one that is compared with it.
         slack = 2.0 * product_error(vectors.shape[1]) * largest * (reach + largest)
-        everyone = np.arange(len(points))
-        best: IntArray = score.argmin(axis=1)
-        least = score[everyone, best]
         limits = _rounded_up(least.astype(np.float64) + slack)
-        score[everyone, best] = np.inf
         # Nearly always one word alone is within the error: then nothing has to be compared.
-        doubtful = np.flatnonzero(score.min(axis=1) <= limits)
-        if doubtful.size:
-            score[doubtful, best[doubtful]] = least[doubtful]
-            which, candidate = np.nonzero(score[doubtful] <= limits[doubtful, None])
+        every = np.flatnonzero(second <= limits)
+        for start in range(0, every.size, self._step):
+            doubtful = every[start : start + self._step]
+            score = rows[doubtful] @ vectors.T
+            np.subtract(self._half, score, out=score)
+            # Another product may round another way: its error is within the same bound.
+            which, candidate = np.nonzero(score <= limits[doubtful, None])
             squares = self._compare(points[doubtful[which]], candidate)
             # By query, then distance, then index: the first of each query is its result.
             order = np.lexsort((candidate, squares, which))

@@ -296,6 +296,7 @@ def _private(opened: _Open, texts: list[str | None], first: int) -> tuple[list[s
 
 SHARED_BYTES = 400
 """Bytes of corpus per word of the lexicon from which on workers share laws."""
+_SPANS, _LEAST_SPAN_BYTES = 16, 50_000  # of each worker, unless the corpus is very large
 _DO = "dpcore.privatize.run:rewrite_span"
 _LAWS = "dpcore.privatize.run:compute_laws"
 
@@ -305,7 +306,7 @@ def privatize(
     *,
     executor: Executor | None = None,
     progress: Progress = silent,
-    span_bytes: int = SPAN_BYTES,
+    span_bytes: int | None = None,
 ) -> dict[str, Any]:
     """Write the private copy, or what is left of it, and its record.
 
@@ -313,7 +314,8 @@ def privatize(
         order: the order.
         executor: entered by the caller; this process if None.
         progress: called with the stage and the bytes (parquet: rows) done and to do in this run.
-        span_bytes: amount of text that a worker holds at a time; it changes no output.
+        span_bytes: amount of text that a worker holds at a time; it changes no output. If left
+            out, each worker gets several spans, and no one waits long for the last of them.
 
     Returns:
         The record, as it was written beside the output.
@@ -327,16 +329,23 @@ def privatize(
     with _sentences(order), alone_with(order.out):
         form = check_files(order.source, order.out, order.columns, order.reading)
         seen = stamp(order.source)
-        run = _begun(order, form, seen, span_bytes, progress)
+        executor = executor or Serial()
+        run = _begun(order, form, seen, span_bytes or _share(order, executor), progress)
         if not run.complete:
             try:
-                run = _work(order, form, run, seen, executor or Serial(), progress)
+                run = _work(order, form, run, seen, executor, progress)
             except (InputError, TextError):
                 run.drop(order.out)  # no corrected input could ever finish this run
                 raise
             finally:
                 close()
         return run.publish(order.out)
+
+
+def _share(order: Order, executor: Executor) -> int:
+    """Return the bytes of a span: many for each worker, and none so small that it costs more."""
+    size = order.source.stat().st_size // (_SPANS * executor.workers)
+    return min(max(size, _LEAST_SPAN_BYTES), SPAN_BYTES)
 
 
 def _begun(order: Order, form: Format, seen: list[int], span_bytes: int, progress: Progress) -> Run:

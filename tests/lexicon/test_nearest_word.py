@@ -27,6 +27,19 @@ def test_nearest_equals_brute_force(noise: float, offset: float, rng: MakeRng) -
     assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries))
 
 
+@pytest.mark.parametrize(("points", "words"), [(1, 1), (7, 97), (64, 5), (1000, 349)])
+def test_tiles_of_any_size_give_the_same_words(
+    points: int, words: int, rng: MakeRng, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_POINTS", points)
+    monkeypatch.setattr(module, "_WORDS", words)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 4 * 700 * 3)  # three doubtful points at a time
+    vectors = rng().integers(-2, 3, (700, 4)).astype(np.float32)  # many words in one place
+    queries = vectors[:150] + 0.4 * rng(1).standard_normal((150, 4))
+    queries[:50] = vectors[:50]
+    assert np.array_equal(nearest(vectors, queries), by_force(vectors, queries))
+
+
 def test_near_duplicates_are_told_apart_far_from_the_origin(rng: MakeRng) -> None:
     base = (rng().standard_normal((40, 16)) + 1000).astype(np.float32)
     twins = base.copy()

@@ -70,6 +70,26 @@ def test_any_number_of_workers_and_order_gives_the_same_bytes(tmp_path: Path) ->
     assert outputs[0] == outputs[1] == outputs[2]
 
 
+@pytest.mark.parametrize(
+    ("lines", "workers", "parts"), [(99, 1, 1), (75_000, 1, 16), (150_000, 2, 32)]
+)
+def test_every_worker_gets_several_parts_and_a_small_corpus_is_one(
+    tmp_path: Path, lines: int, workers: int, parts: int
+) -> None:
+    source, out = tmp_path / "texts.txt", tmp_path / "out.txt"
+    source.write_text("good water\n" * lines, encoding="utf-8")
+    pool = executors.Serial()
+    pool.workers = workers  # in this process all the same
+    steps: list[int] = []
+
+    def see(stage: str, position: int, _: int) -> None:
+        if stage.startswith("rewriting"):
+            steps.append(position)
+
+    privatize(order(source, out), executor=pool, progress=see)
+    assert len(set(steps)) == parts + 1  # and the beginning
+
+
 @pytest.mark.slow
 def test_laws_that_workers_share_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: list[str]
