@@ -11,7 +11,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
+from dpcore.papers.claims import CLAIMS
 from pages import site
+from pages.lesson.steps import STEPS
 from pages.shared.contents import CONTENTS
 from pages.shared.language import LANGUAGES
 from tests.browser.pages import accessibility_faults, open_page, wait_idle
@@ -24,7 +26,7 @@ MOVING = {
     "crowd": [".crowd", ".dial"],
     "words": [".panes", ".dial"],
 }
-"""Page -> what follows its first dial."""
+"""Page -> what follows its dials, and the dials."""
 PLACES = (0.2, 0.5, 0.8)
 
 
@@ -50,7 +52,7 @@ def alone(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
 
 def numbers(page: Page, parts: list[str]) -> list[list[str]]:
     """The numbers that each part shows, in order."""
-    texts = [page.locator(part).first.inner_text() for part in parts]
+    texts = [text for part in parts for text in page.locator(part).all_inner_texts()]
     return [re.findall(r"\d[\d.,]*", text) for text in texts]
 
 
@@ -66,21 +68,116 @@ def turned(dial: Locator, place: float) -> None:
     )
 
 
+def typed(box: Locator, text: str) -> None:
+    """Type a number into a box of a dial, and press Enter."""
+    box.fill(text)
+    box.press("Enter")
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_the_same_dial_shows_the_same_numbers(
+def test_every_dial_shows_the_same_numbers(
     name: str, folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
 ) -> None:
     file, requests = alone
     file.goto((folder / f"{name}.html").as_uri())
     open_page(page, f"{app.url}/{name}")
-    for place in PLACES:
-        for each in (file, page):
-            turned(each.locator(".dial input[type=range]").first, place)
+    seen = set()
+
+    def compare() -> None:
         wait_idle(page)
-        expect(file.locator(".dial").first).to_be_visible()
         figures = numbers(file, MOVING[name])
         assert all(figures)
         assert figures == numbers(page, MOVING[name])
+        seen.add(str(figures))
+
+    expect(page.locator(RANGE).first).to_be_visible()
+    for each in (file, page):
+        for summary in each.locator(".dial summary").all():
+            summary.click()
+    dials, boxes = file.locator(RANGE).count(), file.locator(BOX).count()
+    assert page.locator(RANGE).count() == dials
+    assert page.locator(BOX).count() == boxes
+    for number in range(dials):
+        for place in PLACES:
+            for each in (file, page):
+                turned(each.locator(RANGE).nth(number), place)
+            compare()
+    for number in range(boxes):
+        for text in ("7", "1.5"):
+            for each in (file, page):
+                typed(each.locator(BOX).nth(number), text)
+            compare()
+    assert len(seen) >= len(PLACES) * dials + boxes
+    assert all(line.startswith("file://") for line in requests), requests
+
+
+RANGE, BOX = ".dial input[type=range]", ".dial input[type=number]"
+
+
+def test_draws_of_a_pane_end_at_the_same_words(
+    folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
+) -> None:
+    file, _ = alone
+    file.goto((folder / "words.html").as_uri())
+    open_page(page, f"{app.url}/words")
+    seen = []
+    for button in ("One draw", "One draw", "A hundred"):
+        for each in (file, page):
+            each.locator(".panes").get_by_role("button", name=button).click()
+        says = [each.locator(".panes .status").inner_text() for each in (file, page)]
+        assert says[0]
+        assert says[0] == says[1]
+        seen.append(says[0])
+    assert re.search(r"\d", seen[-1])
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize("step", [step.key for step in STEPS])
+def test_a_step_of_the_lesson_says_the_same_in_german(
+    step: str, folder: Path, alone: tuple[Page, list[str]], app: Server, page: Page
+) -> None:
+    file, requests = alone
+    file.goto((folder / f"lesson-{step}-de.html").as_uri())
+    open_page(page, f"{app.url}/lesson?lang=de&step={step}")
+    expect(file.locator(".turning")).to_be_visible()
+    ranges, buttons = (
+        file.locator(".turning").locator(what) for what in ("[type=range]", "button")
+    )
+    assert ranges.count() + buttons.count() > 0
+    for place in PLACES:
+        for each in (file, page):
+            for part in each.locator(".turning input[type=range]").all():
+                turned(part, place)
+            for part in each.locator(".turning button").all():
+                part.click()
+        texts = [each.locator(".turning").inner_text() for each in (file, page)]
+        assert texts[0]
+        assert texts[0] == texts[1]
+    assert all(line.startswith("file://") for line in requests), requests
+
+
+def test_a_claim_that_is_chosen_says_what_it_says_in_the_lab(
+    tmp_path: Path,
+    alone: tuple[Page, list[str]],
+    app: Server,
+    page: Page,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file, requests = alone
+    first, claim = next(iter(CLAIMS)), "huang-theorem-3"
+    monkeypatch.setitem(site._PARTS, "papers", ("claim", (first, claim)))
+    site.write_site(tmp_path, ["papers"], ["en"])
+    file.goto((tmp_path / "papers.html").as_uri())
+    file.locator(f".listing [data-key={claim}]").click()
+    expect(file).to_have_url(re.compile(f"papers-{claim}.html$"))
+    open_page(page, f"{app.url}/papers?claim={claim}")
+    wait_idle(page)
+    whole = " ".join(page.locator("[data-testid=stMain]").inner_text().split())
+    paragraphs = [" ".join(each.split()) for each in file.locator("main p").all_inner_texts()]
+    about = [each for each in paragraphs[:-1] if re.search(r"\d", each)]
+    assert len(about) > 2
+    for each in about:
+        assert each in whole
     assert all(line.startswith("file://") for line in requests), requests
 
 
