@@ -130,7 +130,7 @@ def _law_of(lexicon: Lexicon, nodes: int) -> RadiusLaw:
 
 @dataclass(frozen=True)
 class RadiusVariation:
-    """How much the random distance varies.
+    """Variation of the random distance.
 
     Attributes:
         share: its standard deviation, divided by its mean.
