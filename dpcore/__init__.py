@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 # Origin of each public name. The names are strings because every package of the project imports
 # this one: a subpackage may ask it for the version without loading the subpackages above.
