@@ -128,7 +128,7 @@ def measure(page: Page, frames: Frames, visited: Visited, steps: int) -> dict[st
             page.keyboard.press("ArrowLeft" if step % 8 < 4 else "ArrowRight")
         else:
             choices.nth((step + 1) % choices.count()).click()
-        page.wait_for_function("window.__changed !== undefined", timeout=WAIT_MS)
+        page.wait_for_function("() => window.__changed !== undefined", timeout=WAIT_MS)
         while not frames.sent:  # the server hears of a step of the dial when the hand is off
             page.wait_for_timeout(POLL_MS)
         wait_idle(page)
