@@ -295,8 +295,8 @@ def test_a_popover_that_a_key_opened_takes_the_focus_and_gives_it_back(
 
 def test_after_an_upload_the_focus_is_in_the_popover_still(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page(reduced_motion="reduce")
-    # The browser is told of who listens without waiting for it: told by the key that opens the
-    # chooser, it may hear the key first.
+    # A listener is announced to the browser without waiting for it: announced just before the key
+    # that opens the chooser, it may come after that.
     page.on("filechooser", lambda _: None)
     open_page(page, f"{app_url}/release")
     # The first sentences are read with the page: only later ones are said.
