@@ -237,9 +237,9 @@ _SOURCES = {
 """Seed and draws behind the numbers of each step."""
 
 
-def source() -> tuple[int, str]:
-    """Return the seed of the open step, and where its numbers come from."""
-    seed, text = _SOURCES[st.session_state[STEP]]
+def source(key: str) -> tuple[int, str]:
+    """Return the seed of a step, and where its numbers come from."""
+    seed, text = _SOURCES[key]
     return seed, say(text, drawn=DRAWN, many=RUNS * REPETITIONS, draws=PROOF_DRAWS)
 
 
@@ -263,8 +263,12 @@ _STYLE = """
 """
 
 
-def lesson() -> None:
-    """Draw the list of steps, the open step, the way on, and the sheets for teachers."""
+def open_step() -> str:
+    """Draw the list of steps, and return the key of the open one.
+
+    Under `STEP` the session may hold a title in its place, of a language that was left before the
+    title arrived.
+    """
     keys = [each.key for each in STEPS]
     if STEP not in st.session_state:
         # Not bound by the field: that writes the shown title, and the link has the key in all
@@ -290,6 +294,12 @@ def lesson() -> None:
         help=say("Two minutes each. You can go back at any time; the link opens the same step."),
     )
     link.write(STEP, key, keys[0])
+    return key
+
+
+def lesson(key: str) -> None:
+    """Draw a step, the way on, and the sheets for teachers."""
+    keys = [each.key for each in STEPS]
     place = keys.index(key)
     _step(step(key), place)
     _way(keys, place)

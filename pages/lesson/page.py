@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpcore.errors import DpcoreError
-from pages.lesson.lesson import lesson, source
+from pages.lesson.lesson import lesson, open_step, source
 from pages.shared.frame import heading
 from pages.shared.language import say
 from pages.shared.messages import footer, refuse
@@ -15,8 +15,9 @@ st.markdown(
 )
 # Exercises are made for the bundled words, whatever lexicon the other pages use.
 words = lexicon_or_stop("default")
+key = open_step()
 try:
-    lesson()
+    lesson(key)
 except DpcoreError as error:
     refuse(say("This step could not be calculated."), error)
-footer(words, *source())
+footer(words, *source(key))

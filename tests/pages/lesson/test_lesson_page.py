@@ -8,12 +8,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import create
 from dpcore.papers.lesson import EXERCISES, ODDS_EPSILON, ODDS_WORDS
 from pages.lesson.lesson import GUESS, answer_cell, computed
 from pages.lesson.steps import BY_PAGE, STEPS, answers, step, turn_table, turned, worksheet
+from pages.shared.language import say, speaking
 from tests.needs import ROOT
 from tests.pages.app import component, open_link, shown_text, unopened
 
@@ -215,3 +217,20 @@ def test_what_is_taken_along_computes_the_answer(capsys: pytest.CaptureFixture[s
         printed = capsys.readouterr().out
         assert computed(key).truth in printed
         assert all(bar.text in printed for frame in turned(key).frames for bar in frame.bars)
+
+
+def test_a_title_of_another_language_than_the_last_runs_opens_its_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    german = opened(lang="de").selectbox(key="step").options
+    test = opened()
+    field, usual = test.selectbox(key="step"), Selectbox.index.fget
+    # Chosen from the German list; the session reads it by the English one.
+    field.options = german
+    monkeypatch.setattr(
+        Selectbox, "index", property(lambda self: 2 if self.key == "step" else usual(self))
+    )
+    test.button_group(key="lang").set_value("de").run()
+    assert not test.exception
+    with speaking("de"):
+        assert f"3. {say(STEPS[2].title)}" in shown_text(test)
