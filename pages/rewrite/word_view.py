@@ -80,7 +80,9 @@ def _choose(scene: RewriteScene) -> None:
 
 
 def _take(bench: Bench) -> None:
-    choose_place(bench, st.session_state["place_box"])
+    place = st.session_state["place_box"]
+    if isinstance(place, int):  # a label, where the sentence was changed before it arrived
+        choose_place(bench, place)
     run_dependents()
 
 

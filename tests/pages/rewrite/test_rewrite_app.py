@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from dpcore.attack.trade.ground import GUESSED
 from dpcore.papers.ours.tradeoff import recorded_curve
@@ -160,6 +161,26 @@ def test_a_chosen_word_is_shown_in_the_grid_and_below_it(opened: Callable[..., A
     test.selectbox(key="place_box").set_value(5).run()
     test.selectbox(key="via_box").set_value("tem").run()
     assert (grid(test)["place"], grid(test)["mechanism"]) == (5, "tem.v1")
+
+
+@pytest.mark.slow
+def test_a_word_of_a_sentence_that_was_changed_is_not_chosen(
+    opened: Callable[..., AppTest],
+) -> None:
+    test = opened(view="One word: strip and odds")
+    before = grid(test)["place"]
+    field = test.selectbox(key="place_box")
+    field.options = [f"{place}. of another sentence" for place in range(len(field.options))]
+    with pytest.MonkeyPatch.context() as patch:
+        usual = vars(Selectbox)["index"]
+        patch.setattr(
+            Selectbox,
+            "index",
+            property(lambda self: 3 if self.key == "place_box" else usual.__get__(self)),
+        )
+        test.run()
+    assert not test.exception
+    assert grid(test)["place"] == before
 
 
 @pytest.mark.slow
