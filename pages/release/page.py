@@ -36,8 +36,7 @@ _STYLE = """
 def follow_old_link() -> None:
     """Redirect to the recorded experiments if a link of the old page Utility names one."""
     if _EXPERIMENT in st.query_params and arrived_by_address():
-        asked = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page("pages/papers/page.py", query_params=asked)
+        link.turn_to("pages/papers/page.py")
 
 
 def _step(name: str, title: str) -> DeltaGenerator:

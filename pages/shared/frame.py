@@ -148,8 +148,7 @@ def open_frame() -> st.Page:
     page = st.navigation(pages, position="top")
     if page.url_path in MOVED:
         address = MOVED[page.url_path]
-        given = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(next(each for each in pages if each.url_path == address), query_params=given)
+        link.turn_to(next(each for each in pages if each.url_path == address))
     _mend_link()  # reruns this page, which is known only now
     _take_along(page.url_path)
     link.begin_settings()

@@ -78,6 +78,23 @@ def put(wanted: Mapping[str, Iterable[str]]) -> None:
         address._send_query_param_msg()
 
 
+def turn_to(page: Any) -> None:
+    """Open another page with the whole address.
+
+    Streamlit carries a parameter along by itself while a field is bound to it, of this page or
+    still of the one before (`put`), and refuses to be given it.
+
+    Args:
+        page: as for `st.switch_page`.
+    """
+    asked = {name: st.query_params.get_all(name) for name in st.query_params}
+    context = get_script_run_ctx()
+    if context is not None:
+        with context.session_state.query_params() as address:
+            asked = {name: each for name, each in asked.items() if not address.is_bound(name)}
+    st.switch_page(page, query_params=asked)
+
+
 _WRITTEN = "link_written"
 _AIDS = frozenset({"explain", "large"})
 """Reading aids: settings of a reader, not of a view."""

@@ -18,7 +18,7 @@ from pages.lesson.lesson import STEP
 from pages.lesson.steps import STEPS
 from pages.papers.claims import signed
 from pages.papers.store import CLAIM
-from pages.shared.aids import EXPLAIN, LARGE
+from pages.shared import link
 from pages.shared.contents import CONTENTS
 from pages.shared.dial import GROUPS
 from pages.shared.frame import arrived_by_address
@@ -101,11 +101,8 @@ def follow_old_link() -> None:
     """
     if not arrived_by_address():
         return
-    asked = {name: st.query_params.get_all(name) for name in st.query_params}
-    if LEVEL not in asked and any(_of_rewrite(name) for name in asked):
-        # The reading aids are drawn already: Streamlit carries their settings along by itself.
-        free = {name: values for name, values in asked.items() if name not in {EXPLAIN, LARGE}}
-        st.switch_page("pages/rewrite/page.py", query_params=free)
+    if LEVEL not in st.query_params and any(_of_rewrite(name) for name in st.query_params):
+        link.turn_to("pages/rewrite/page.py")
 
 
 def _of_rewrite(name: str) -> bool:

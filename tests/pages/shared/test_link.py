@@ -76,6 +76,33 @@ def test_a_bound_parameter_is_set_and_taken_out() -> None:
         assert dict(test.query_params) == seen
 
 
+def test_an_address_is_taken_to_another_page_while_a_field_is_bound_to_part_of_it() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from pages.shared import link
+
+        def first() -> None:
+            if "turn" in st.session_state:  # the field of the run before is bound still
+                del st.session_state["turn"]
+                link.turn_to(second_page)
+            st.segmented_control("Kind", ["a", "b"], key="kind", bind="query-params")
+
+        def second() -> None:
+            st.text(" ".join(sorted(st.query_params)))
+
+        second_page = st.Page(second, url_path="second")
+        st.navigation([st.Page(first, url_path="first"), second_page]).run()
+
+    test = AppTest.from_function(script).run()
+    test.session_state["turn"] = True
+    test.query_params["kind"] = "b"
+    test.query_params["seed"] = "7"
+    test.run()
+    assert not test.exception
+    assert "seed" in test.text[0].value
+
+
 def test_outside_a_page_no_address_is_changed() -> None:
     link.drop("kind")
     assert "kind" not in st.query_params
