@@ -10,10 +10,7 @@ from click import option
 
 from dpcore import __version__
 from dpcore.cli import fields, flags
-from dpcore.cli.construction import (
-    load_lexicon,
-    name_calibrate,
-)
+from dpcore.cli.construction import load_lexicon, name_calibrate
 from dpcore.cli.printer import Answer, table
 from dpcore.cli.shell import Options, command
 from dpcore.errors import DpcoreError, ParameterError

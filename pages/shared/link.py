@@ -81,8 +81,8 @@ def put(wanted: Mapping[str, Iterable[str]]) -> None:
 def turn_to(page: Any) -> None:
     """Open another page with the whole address.
 
-    Streamlit carries a parameter along by itself while a field is bound to it, of this page or
-    still of the one before (`put`), and refuses to be given it.
+    A field of this page, or still of the one before (`put`), lets go of its parameter first:
+    Streamlit refuses to be given one to which a field is bound. The new page binds its own.
 
     Args:
         page: as for `st.switch_page`.
@@ -91,7 +91,9 @@ def turn_to(page: Any) -> None:
     context = get_script_run_ctx()
     if context is not None:
         with context.session_state.query_params() as address:
-            asked = {name: each for name, each in asked.items() if not address.is_bound(name)}
+            for name in asked:
+                if (binding := address.get_binding_for_param(name)) is not None:
+                    address.unbind_widget(binding.widget_id)
     st.switch_page(page, query_params=asked)
 
 

@@ -28,6 +28,7 @@ MOVING = {
 }
 """Page -> what follows its dials, and the dials."""
 PLACES = (0.2, 0.5, 0.8)
+RANGE, BOX = ".dial input[type=range]", ".dial input[type=number]"
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +110,6 @@ def test_every_dial_shows_the_same_numbers(
             compare()
     assert len(seen) >= len(PLACES) * dials + boxes
     assert all(line.startswith("file://") for line in requests), requests
-
-
-RANGE, BOX = ".dial input[type=range]", ".dial input[type=number]"
 
 
 def test_draws_of_a_pane_end_at_the_same_words(

@@ -33,6 +33,7 @@ def test_rounded_vectors_are_near_and_their_letters_name_their_levels(lexicon: L
     assert len(vectors.codes) == lexicon.vectors.size
     assert set(vectors.codes) <= {chr(c) for c in range(35, 127)} - {"\\"}
     assert vectors.levels.max() < LEVELS
+    # Ten steps are a standard deviation, and what is beyond 4.5 of them is cut.
     inside = np.abs(lexicon.vectors - lexicon.vectors.mean(axis=0)) < 4.4 * vectors.steps * 10
     missed = np.abs(vectors.values - lexicon.vectors)
     assert (missed[inside] <= 0.5001 * np.broadcast_to(vectors.steps, missed.shape)[inside]).all()

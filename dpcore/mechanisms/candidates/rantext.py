@@ -153,7 +153,7 @@ def _variation_of(lexicon: Lexicon) -> RadiusVariation:
     E[R] = (2√π)^(−1) ∫ (1 − E[e^(−t·R²)])·t^(−3/2) dt, and E[e^(−t·r²·E²)] = √π·z·erfcx(z) with
     z = 1/(2r√t) for an exponential E; E[R²] = 2·Σ range_j².
     """
-    from scipy.special import erfcx  # slow to import, and a list of mechanisms needs it here alone
+    from scipy.special import erfcx  # slow to import; a list of mechanisms reads the cache
 
     ranges = np.ptp(lexicon.vectors.astype(np.float64), axis=0)
     ranges = ranges[ranges > 0]

@@ -47,7 +47,6 @@ from dpcore.mechanisms.exact import ExactMechanism
 from dpcore.mechanisms.exponential.packing import (
     NORMALISER_ERROR,
     CertifiedWeights,
-    are_known,
     certified_weights,
     keep_weights,
     known_weights,
@@ -156,7 +155,7 @@ class Optimal(CalibratedMechanism, ExactMechanism):
     @property
     def is_known(self) -> bool:
         """True if the weights are bundled or were kept on this computer."""
-        return are_known(self.lexicon, Metric.parse(self.metric))
+        return known_weights(self.lexicon, Metric.parse(self.metric)) is not None
 
     @cached_property
     def _table(self) -> CertifiedWeights | None:

@@ -9,11 +9,10 @@ computed in float64, and the result has a proved bound on its error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,6 @@ from dpcore.limits import PACKING_BYTES
 from dpcore.mechanisms.distances import RELATIVE_ERROR, TILE, AllPairs
 from dpcore.mechanisms.exponential.tem_loss import log_normalisers, worst_losses
 
-T = TypeVar("T")
 _Part = tuple[slice, slice, FloatArray | Float32Array]
 
 
@@ -436,18 +434,13 @@ _ARRAYS = ("epsilons", "strengths", "weights", "normalisers", "upper", "wanted")
 @lru_cache(maxsize=4)
 def known_weights(lexicon: Lexicon, metric: Metric) -> CertifiedWeights | None:
     """Return the weights of this lexicon and metric, or None if they were never computed."""
-    bundled = _bundled() if _are_bundled(lexicon, metric) else None
-    if bundled is not None:
-        return bundled
+    bundled = _bundled()
+    if bundled is not None and bundled[:2] == (lexicon.fingerprint, str(metric)):
+        return bundled[2]
     kept = recall(lexicon.fingerprint, _kind(metric))
     if kept is None or not set(_ARRAYS) <= kept.arrays.keys():
         return None
     return CertifiedWeights(**{name: kept.arrays[name] for name in _ARRAYS})
-
-
-def are_known(lexicon: Lexicon, metric: Metric) -> bool:
-    """Return True if weights were computed; those that are bundled are not read for it."""
-    return _are_bundled(lexicon, metric) or known_weights(lexicon, metric) is not None
 
 
 def keep_weights(lexicon: Lexicon, metric: Metric, table: CertifiedWeights) -> bool:
@@ -466,26 +459,13 @@ def write_weights(path: Path, lexicon: Lexicon, metric: Metric, table: Certified
         np.savez_compressed(file, of=names, **arrays)
 
 
-def _are_bundled(lexicon: Lexicon, metric: Metric) -> bool:
-    return _bundled_for() == (lexicon.fingerprint, str(metric))
-
-
 @lru_cache(maxsize=1)
-def _bundled_for() -> tuple[str, ...]:
-    """Return fingerprint and metric of the bundled weights; nothing where they cannot be read."""
-    return _read(lambda stored: tuple(stored["of"].tolist())) or ()
-
-
-@lru_cache(maxsize=1)
-def _bundled() -> CertifiedWeights | None:
-    return _read(lambda stored: CertifiedWeights(**{name: stored[name] for name in _ARRAYS}))
-
-
-def _read(take: Callable[[Any], T]) -> T | None:
+def _bundled() -> tuple[str, str, CertifiedWeights] | None:
     path = bundled_data("certificates", "certificates.json") / _FILE
     try:
         with np.load(path, allow_pickle=False) as stored:
-            return take(stored)
+            fingerprint, metric = stored["of"].tolist()
+            return fingerprint, metric, CertifiedWeights(**{name: stored[name] for name in _ARRAYS})
     except (OSError, *ARRAYS) as error:
         refuse_of_the_system(error)
         return None
