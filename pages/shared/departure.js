@@ -164,4 +164,5 @@ export default function ({ data, setTriggerValue }) {
   tellChanges();
   keepFocus();
   keepOverlays();
+  leaveFullScreen();
 }

@@ -42,6 +42,8 @@ const REGIONS = [POPOVER, "main", "#stSidebar", "header", "body"];
 const SKELETON = "[data-testid=stSkeleton]";
 const EXPAND = "[data-testid=stExpandSidebarButton]";
 const COLLAPSE = "[data-testid=stSidebarCollapseButton] button";
+const CELL = "[data-testid=stDataFrame] :is(canvas, td)";
+const FULL = "[data-testid=stFullScreenFrame]", LEAVE = "button[aria-label^='Close fullscreen']";
 
 const hand = { byKey: false, key: "" }; // the last input
 
@@ -244,6 +246,14 @@ function keepFocus() {
 // its button, and Escape back to the button.
 function toExpand({ isTrusted }) { // a click of a script follows a link or another stop
   if (isTrusted) soon(() => one(EXPAND), give);
+}
+
+// A table takes Escape for itself, even where it fills the screen.
+function leaveFullScreen() {
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (key !== "Escape" || !target.matches?.(CELL)) return;
+    target.closest(FULL)?.querySelector(LEAVE)?.click();
+  }, true);
 }
 
 // Some controls are loaded when they are first shown.

@@ -141,7 +141,8 @@ class Person:
 
     def rest(self) -> None:
         """Follow one last link; its page comes and stays, and nothing is broken."""
-        self.page.keyboard.press("Escape")  # whatever is open above the menu
+        for _ in range(2):  # whatever is open above the menu: a table, and a search above that
+            self.page.keyboard.press("Escape")
         self.page.locator(MENU).first.wait_for(timeout=CALM_MS)
         self.page.evaluate(GONE)
         content = self.will.choice([content for content in CONTENTS if content.listed])

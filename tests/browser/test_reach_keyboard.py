@@ -293,6 +293,26 @@ def test_a_popover_that_a_key_opened_takes_the_focus_and_gives_it_back(
     assert not watch.page_errors
 
 
+def test_escape_leaves_a_table_that_fills_the_screen(app_url: str, new_page: NewPage) -> None:
+    page, _ = new_page()
+    open_page(page, f"{app_url}/robustness")
+    table = page.get_by_test_id("stDataFrame").first
+    leave = page.get_by_role("button", name="Close fullscreen")
+    for searched in (False, True):
+        page.get_by_role("button", name="Fullscreen:").first.press("Enter")
+        expect(leave).to_be_visible()
+        table.click(position={"x": 300, "y": 55})
+        if searched:
+            page.get_by_role("button", name="Search:").first.press("Enter")
+            search = table.get_by_role("textbox")
+            expect(search).to_be_focused()
+            page.keyboard.press("Escape")
+            expect(search).to_have_count(0)
+            expect(leave).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(leave).to_have_count(0)
+
+
 def test_after_an_upload_the_focus_is_in_the_popover_still(app_url: str, new_page: NewPage) -> None:
     page, watch = new_page(reduced_motion="reduce")
     # A listener is announced to the browser without waiting for it: announced just before the key
