@@ -114,6 +114,17 @@ def rng(request: pytest.FixtureRequest) -> Callable[..., np.random.Generator]:
     return make
 
 
+@pytest.fixture(scope="session")
+def nothing_ahead() -> Iterator[None]:
+    """No background work of pages, which may or may not be done when a test looks."""
+    from pages.opening import warmup  # with the app's framework, which most tests do without
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warmup, "_in_background", lambda jobs: None)
+        yield
+    assert not warmup._BEGUN.is_set(), "a page was opened in this process before"
+
+
 @pytest.fixture
 def uninstalled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """`uninstalled("torch")`: from here on the test runs as if the package were not installed."""

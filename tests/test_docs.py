@@ -21,6 +21,7 @@ from dpcore.cli.main import main
 from dpcore.lexicon.catalogue import load
 from dpcore.mechanisms.registry import MECHANISMS
 from dpcore.papers.claims import CLAIMS, verdict
+from tests.needs import writer
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -134,6 +135,7 @@ def test_the_adapter_for_tau_eval_rewrites_as_printed(monkeypatch: pytest.Monkey
 
 
 def test_the_adapters_page_names_claims_as_they_are_judged() -> None:
+    writer()
     page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| (\w+):", page, re.MULTILINE)
     assert len(rows) == 2

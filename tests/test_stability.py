@@ -143,6 +143,7 @@ def parameters(test: AppTest) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nothing_ahead")
 @pytest.mark.parametrize("page", [content.address for content in CONTENTS])
 def test_a_page_that_is_open_has_no_parameter_that_is_not_recorded(page: str) -> None:
     """The list is read out of the code, and this page is open."""

@@ -7,6 +7,7 @@ system that is out of disk space or of memory also gives one sentence, and exit 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Sequence
@@ -126,6 +127,9 @@ def _run(given: list[str]) -> int:
     except OSError as error:  # a disk that is full, a folder that may not be read
         place = f"{error.filename}: " if error.filename else ""
         note(f"error: {place}{error.strerror or type(error).__name__}")
+        # Where it is the output that failed, Python 3.14 keeps the rest, and fails once more.
+        with contextlib.suppress(OutputError):
+            flush_output()
         return FAILED
     except MemoryError:
         note("error: there is not enough memory for this: end other programs, or ask for less")

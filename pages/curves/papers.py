@@ -38,6 +38,7 @@ from dpcore.study.recording import provenance, undefined_sentence
 from pages.shared.dial import admissible_grid, group_of
 from pages.shared.epsilon_dial import APPENDIX_C
 from pages.shared.figure import Sheet, show_figure
+from pages.shared.fragments import heard
 from pages.shared.language import later, retold, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
@@ -305,7 +306,7 @@ def _choose(lexicon: Lexicon) -> tuple[str, str] | None:
 
 def _take(slot: str, lexicon: Lexicon) -> None:
     """Select a known word on all pages; an unknown word is refused at its box."""
-    word = spelled(str(st.session_state[_BOXES[slot]]).strip(), lexicon)
+    word = spelled(str(heard(_BOXES[slot]) or "").strip(), lexicon)
     if word is not None:
         choose(slot, word, typed=True)
 

@@ -13,6 +13,7 @@ from pages.rewrite.scene import RewriteScene, choose_place, run_dependents
 from pages.rewrite.tables import law_table, odds_table, strip_table
 from pages.shared.dial import group_of
 from pages.shared.figure import show_figure
+from pages.shared.fragments import heard
 from pages.shared.language import say
 from pages.shared.messages import inform, note
 from pages.shared.progress import timed
@@ -80,14 +81,16 @@ def _choose(scene: RewriteScene) -> None:
 
 
 def _take(bench: Bench) -> None:
-    place = st.session_state["place_box"]
+    place = heard("place_box")
     if isinstance(place, int):  # a label, where the sentence was changed before it arrived
         choose_place(bench, place)
     run_dependents()
 
 
 def _take_mechanism() -> None:
-    st.session_state["via"] = st.session_state["via_box"]
+    short = heard("via_box")
+    if short is not None:
+        st.session_state["via"] = short
     run_dependents()
 
 

@@ -14,6 +14,14 @@ _PATH: ContextVar[tuple[str, ...]] = ContextVar("fragments that are being drawn"
 _DRAWN = "drawn_parts"
 
 
+def heard(key: str) -> Any:
+    """Return what a field holds, for its callback; None if the field is gone.
+
+    A change may arrive after a link has drawn another page, or the same field with other titles.
+    """
+    return st.session_state.get(key)
+
+
 def begin_page() -> None:
     """Forget the parts that the last run of the whole page drew."""
     st.session_state[_DRAWN] = {}

@@ -15,6 +15,7 @@ from dpcore.rewrite.policy import DEFAULT_TREATMENT, Treatment, UnknownWordPolic
 from dpcore.rewrite.tokens import CASE_RELEASES, CasePolicy
 from pages.shared import link
 from pages.shared.dial import GROUPS
+from pages.shared.fragments import heard
 from pages.shared.language import say
 from pages.shared.link import pick
 from pages.shared.messages import note
@@ -286,9 +287,12 @@ def _last(group: str) -> tuple[int, list[str] | None]:
 
 def _carry(group: str, key: str) -> None:
     """Record a choice; the field in which it was made need not be updated."""
+    names = heard(key)
+    if names is None:
+        return
     chosen = st.session_state.setdefault(_CHOSEN, {})
     number = _last(group)[0] + 1
-    chosen[group] = number, list(st.session_state[key])
+    chosen[group] = number, list(names)
     st.session_state.setdefault(_SEEN, {})[key] = number
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore.limits import MAX_SEED
 from pages.shared import link
+from pages.shared.fragments import heard
 from pages.shared.frame import open_address
 from pages.shared.language import ENGLISH, language, say
 from pages.shared.link import choose_seed, read_whole, whole_number
@@ -77,7 +78,7 @@ def _start() -> None:
 
 
 def _take_preset() -> None:
-    preset = st.session_state[_PRESET]
+    preset = heard(_PRESET)
     if preset is not None:
         st.session_state[TEXT] = PRESETS[preset]
         link.drop(TEXT)
@@ -85,7 +86,9 @@ def _take_preset() -> None:
 
 def _typed() -> None:
     """Select the preset with the typed text, if any, and remove an old text from the link."""
-    text = st.session_state[TEXT]
+    text = heard(TEXT)
+    if text is None:
+        return
     st.session_state[_PRESET] = next((n for n, t in PRESETS.items() if t == text), None)
     link.drop(TEXT)
 

@@ -53,6 +53,8 @@ def choose_word(
         st.session_state[key] = chosen
 
     def changed() -> None:
+        if key not in st.session_state:  # a change of a field that is gone
+            return
         typed = str(st.session_state[key] or "").strip()
         word = spelled(typed, words)
         if word is not None:

@@ -18,6 +18,7 @@ from dpcore.mechanisms.registry import MECHANISMS, resolve
 from dpcore.plots.maps.panes import APART, shortened
 from pages.shared.dial import group_of
 from pages.shared.epsilon_dial import epsilon_of
+from pages.shared.fragments import heard
 from pages.shared.language import later, numeral, say
 from pages.shared.link import pick
 from pages.shared.messages import note, refuse
@@ -54,7 +55,7 @@ def example_box() -> None:
     """Draw a list of examples; it is empty again once one is chosen."""
 
     def take() -> None:
-        title = st.session_state[_EXAMPLE]
+        title = heard(_EXAMPLE)
         # Empty, so that the same example can be chosen once more after the dial was moved.
         st.session_state[_EXAMPLE] = None
         for example in EXAMPLES:
@@ -225,7 +226,7 @@ def _matches(words: Lexicon, slot: str, title: str, names: tuple[str, str]) -> N
 
 
 def _take_typed(words: Lexicon, slot: str) -> None:
-    typed = st.session_state[_FIND + slot].strip()
+    typed = (heard(_FIND + slot) or "").strip()
     st.session_state.pop(_UNKNOWN + slot, None)
     if not typed:
         return
@@ -244,7 +245,7 @@ def _take_typed(words: Lexicon, slot: str) -> None:
 
 
 def _take_match(slot: str) -> None:
-    word = st.session_state[_MATCH + slot]
+    word = heard(_MATCH + slot)
     if word is not None:
         choose(slot, word)
         # The search is over: its matches would stay on the page.
@@ -320,9 +321,9 @@ def selectable(table: pd.DataFrame, slot: str, *, key: str, alt: str, label: str
     """
 
     def take() -> None:
-        rows = st.session_state[key].selection.rows
-        if rows:
-            choose(slot, str(table["word"].iloc[rows[0]]))
+        clicked = heard(key)
+        if clicked and clicked.selection.rows:
+            choose(slot, str(table["word"].iloc[clicked.selection.rows[0]]))
 
     show_table(
         table,

@@ -6,7 +6,6 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
 
-from pages.opening import warmup
 from pages.shared import figure as figures
 from pages.shared.language import ENGLISH, LANGUAGES, spoken
 from tests.translations import english_on_hover
@@ -38,7 +37,6 @@ def hover_texts() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def nothing_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No background work, which may or may not be done when a test looks."""
-    monkeypatch.setattr(warmup, "_in_background", lambda jobs: None)
+@pytest.fixture(autouse=True, scope="session")
+def no_work_ahead(nothing_ahead: None) -> None:
+    """Before fixtures of a module, which open pages too."""
