@@ -15,6 +15,7 @@ from dpcore.learn.corpus import Bags, LabelledTexts, bags_of, teaching_corpus
 from dpcore.learn.substitutions import Substitutions, from_lists, nearest_words
 from dpcore.learn.table import read_table
 from dpcore.learn.text_network.training import Examples
+from dpcore.lexicon.cache import PACKED
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.lexicon.progress import Progress, silent
 from dpcore.limits import MAX_LABELLED_BYTES
@@ -203,7 +204,7 @@ def substitutions_of(
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
         lists = json.loads(data)
-    except (OSError, ValueError, EOFError, RecursionError):
+    except (OSError, ValueError, RecursionError, *PACKED):
         raise wrong from None
     if not (
         isinstance(lists, dict)

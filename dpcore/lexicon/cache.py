@@ -60,6 +60,7 @@ ARRAYS = (
     SyntaxError,
     OverflowError,
     tokenize.TokenError,
+    SystemError,  # Python 3.13.0, for a zero byte in the header
 )
 """From `np.load`: as above, or a header that is no header."""
 

@@ -1,9 +1,15 @@
+import gzip
+import json
 import math
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dpcore.errors import EpsilonError, ParameterError
+from dpcore.errors import CorpusError, EpsilonError, ParameterError
+from dpcore.learn.robust_data import substitutions_of
 from dpcore.learn.substitutions import from_lists, likely_words, nearest_words
 from dpcore.lexicon.lexicon import Lexicon
 from dpcore.limits import MAX_SUBSTITUTES
@@ -90,3 +96,17 @@ def test_all_words_inside_is_a_product_over_the_places(words: Lexicon) -> None:
     text = np.array([3, -1, 7, 3])
     assert substitutes.all_inside(text) == pytest.approx(law[3] ** 2 * law[7])
     assert nearest_words(words, [3], 2).all_inside(text) == 1.0
+
+
+def test_a_packed_list_with_any_damaged_byte_is_refused_or_read(
+    words: Lexicon, tmp_path: Path
+) -> None:
+    path = tmp_path / "lists.json.gz"
+    nobody: Any = None  # no text is asked for its words
+    whole = gzip.compress(json.dumps({"w9": ["w1", "w4"]}).encode(), mtime=0)
+    path.write_bytes(whole)
+    assert substitutions_of(words, path, 4, nobody).of(9).tolist() == [1, 4]
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with suppress(CorpusError):
+            substitutions_of(words, path, 4, nobody)

@@ -239,6 +239,19 @@ def test_damage_under_a_right_digest_is_refused(name: str, stored: Path) -> None
     check()
 
 
+def test_a_zero_byte_in_a_header_is_refused(stored: Path) -> None:
+    """Python 3.13.0 has an error of its own for this header."""
+    shape = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }"
+    header = f"{shape:<86}\n       ;                 \n\0\0\0?\0\0".encode()
+    data = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + bytes(60)
+    manifest = json.loads((stored / MANIFEST).read_text(encoding="utf-8"))
+    manifest["sha256"][VECTORS] = hashlib.sha256(data).hexdigest()
+    (stored / VECTORS).write_bytes(data)
+    (stored / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(LexiconError, match="cannot be read"):
+        read_stored(stored)
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DPCORE_CACHE", str(tmp_path))
