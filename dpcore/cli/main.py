@@ -127,7 +127,7 @@ def _run(given: list[str]) -> int:
     except OSError as error:  # a disk that is full, a folder that may not be read
         place = f"{error.filename}: " if error.filename else ""
         note(f"error: {place}{error.strerror or type(error).__name__}")
-        # Where it is the output that failed, Python 3.14 keeps the rest, and fails once more.
+        # Where it is the output that failed, its buffer is still full, and would fail once more.
         with contextlib.suppress(OutputError):
             flush_output()
         return FAILED

@@ -15,7 +15,7 @@ _DRAWN = "drawn_parts"
 
 
 def heard(key: str) -> Any:
-    """Return what a field holds, for its callback; None if the field is gone.
+    """Return the value of a field, for its callback; None if the field is gone.
 
     A change may arrive after a link has drawn another page, or the same field with other titles.
     """

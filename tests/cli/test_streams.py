@@ -139,11 +139,13 @@ def test_json_is_the_same_in_every_encoding(folder: Path) -> None:
     assert "ε" in json.dumps(outputs[0], ensure_ascii=False)
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("end", ["--help >/dev/full", "--version >/dev/full"])
-def test_help_that_no_one_can_read_is_a_failure(end: str) -> None:
+def test_help_that_no_one_can_read_is_a_failure(end: str, unbuffered: str) -> None:
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m dpcore {end}"],
         cwd=ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "error: No space left on device\n"
