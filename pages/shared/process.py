@@ -9,7 +9,7 @@ measured again with Streamlit 1.67 while the machine had other work too:
 | `prepared` and `hurried` | the first page of a process 3.5 to 4.1 s | 2.1 to 2.7 s |
 | `settle`, in place of Streamlit's collection after each run | 50 ms of the processor for a step, ten people | 18 ms |
 | `freeze` | a full collection by Python with all pages visited 159 ms | 48 ms |
-| `give_memory_back` | 658 MB for a process that has shown all pages, 816 MB after 25 people | 499 MB, 563 MB |
+| `give_memory_back` | 658 MB for a process that has shown all pages, 816 MB after 25 people | 501 to 503 MB, 567 MB |
 | `one_thread_each` | 212 ms of the processor for a sentence under six mechanisms | 146 ms |
 
 Private places of Streamlit that are changed or relied upon, as seen in version 1.67. The
@@ -60,7 +60,7 @@ from dpcore.limits import LOG_LINES, LOG_SECONDS, MAX_LOG_CHARACTERS, MAX_LOG_KI
 AHEAD = "ahead"
 """Name of the threads that compute ahead of the first request."""
 
-_OPTIONS = {-8: 2, -3: 2**21, -1: 2**20}
+_OPTIONS = {-8: 2, -3: 2**21, -1: 2**22}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (malloc.h, mallopt(3))."""
 _PASS_SECONDS = 20.0
 
@@ -122,8 +122,11 @@ def give_memory_back() -> None:
     next `freeze`, and arrays from two megabytes on are taken from the system one by one. A lower
     limit costs more than it saves: an array of a tile of a matrix product is a megabyte, and the
     system clears all its pages each time (from 256 kB on, 50 people waited 751 ms in place of 399
-    for the slowest twentieth of their steps, to save 1 % of the memory). Arrow, which reads this
-    when it is imported, takes its memory from there too: its own pool keeps freed memory.
+    for the slowest twentieth of their steps, to save 1 % of the memory). The end of a heap stays up
+    to twice the size of the largest array in it, which is glibc's own rule: with a limit of one
+    megabyte it went back each time that a tile there was freed (312 to 448 ms in place of 226 to
+    267, to save half a percent of the memory). Arrow, which reads this when it is imported, takes
+    its memory from there too: its own pool keeps freed memory.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with contextlib.suppress(OSError, AttributeError, TypeError):
