@@ -192,11 +192,17 @@ function shorten(event) {
   if (main && ["PageDown", "PageUp", " "].includes(event.key)) main.style.scrollPaddingTop = `${reach(null, true)}px`;
 }
 
-const soon = (find, then, looks = 40) => {
-  const found = find();
-  if (found) then(found);
-  else if (looks) setTimeout(soon, 50, find, then, looks - 1);
-};
+// Gives the focus to what comes, or to a part of it; not if it has been moved in the meantime: on a
+// busy machine that may be to the next field, and text is being typed there.
+function lead(find, part = (node) => node, looks = 40) {
+  const from = focused();
+  const look = () => {
+    const node = find(), now = focused();
+    if (!node) return looks-- && setTimeout(look, 50);
+    if (!now || now === from || now === node) give(part(node));
+  };
+  look();
+}
 
 // Streamlit names the handle of a slider by its group and by itself, both of which are its label.
 function nameOnce(node) {
@@ -245,7 +251,7 @@ function keepFocus() {
 // page. Opened by a key, they take the focus; Tab leads from the end of a popover to what follows
 // its button, and Escape back to the button.
 function toExpand({ isTrusted }) { // a click of a script follows a link or another stop
-  if (isTrusted) soon(() => one(EXPAND), give);
+  if (isTrusted) lead(() => one(EXPAND));
 }
 
 // A table takes Escape for itself, even where it fills the screen.
@@ -264,10 +270,10 @@ function keepOverlays() {
     if (!hand.byKey) return;
     const button = event.target.closest?.(`${OPENER}, ${EXPAND}, ${COLLAPSE}`);
     if (!button) return;
-    if (button.matches(EXPAND)) soon(() => one(COLLAPSE), give);
+    if (button.matches(EXPAND)) lead(() => one(COLLAPSE));
     else if (button.matches(COLLAPSE)) toExpand(event);
     else if (button.ariaExpanded !== "true") {
-      soon(whole, (body) => give(stops(body)[0] ?? body), 200);
+      lead(whole, (body) => stops(body)[0] ?? body, 200);
     }
   }, true);
   document.addEventListener("keydown", (event) => {
@@ -275,7 +281,7 @@ function keepOverlays() {
     if (!node || event.defaultPrevented) return;
     if (event.key === "Escape" && !body && NARROW.matches && around(node, "#stSidebar")) {
       one(COLLAPSE)?.click();
-      soon(() => one(EXPAND), give);
+      lead(() => one(EXPAND));
     }
     const opener = one(`${OPENER}[aria-expanded=true]`);
     if (event.key !== "Tab" || !body || !opener) return;

@@ -42,6 +42,14 @@ WATCH = """() => {
 }"""
 
 
+# The page looks every 50 ms for what a key opened. Here it looks late, as on a busy machine.
+SLOW_LOOKS = """(() => {
+  const later = window.setTimeout;
+  window.setTimeout = (work, ms, ...given) => ms !== 50 ? later(work, ms, ...given)
+    : later(() => { work(...given); later(() => { window.__looked = true; }); }, 6000);
+})()"""
+
+
 def go_to(page: Page, wanted: str, key: str = "Tab") -> list[str]:
     """Press a key until the focus is on an element for which a script holds; every stop is seen.
 
@@ -290,6 +298,24 @@ def test_a_popover_that_a_key_opened_takes_the_focus_and_gives_it_back(
     stops = go_to(page, "node.matches('button') && node.innerText.includes('Draw again')")
     assert any("Your sentence" in stop for stop in stops)
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    assert not watch.page_errors
+
+
+def test_a_popover_does_not_take_the_focus_from_the_field_that_was_reached_meanwhile(
+    app_url: str, new_page: NewPage
+) -> None:
+    page, watch = new_page(reduced_motion="reduce")
+    page.add_init_script(SLOW_LOOKS)
+    open_page(page, app_url)
+    press(page, page.get_by_role("button", name="Your own sentence"))
+    expect(page.get_by_role("textbox", name="Your sentence")).to_be_visible()
+    wait_idle(page)
+    go_to(page, "node.matches('textarea')")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("A violin")
+    page.wait_for_function("() => window.__looked")
+    page.keyboard.type(" in winter")
+    expect(page.get_by_role("textbox", name="Your sentence")).to_have_value("A violin in winter")
     assert not watch.page_errors
 
 
