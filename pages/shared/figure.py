@@ -56,7 +56,9 @@ def figure_buttons(name: str, choice: str = "", sentences: Mapping[str, str] | N
         sentences: names of the figures by what that field shows.
     """
     _files()(
-        key=f"files_{name}",
+        # One element for all figures of a choice: a button that is replaced when another figure is
+        # drawn misses a click or a key of that moment, and loses the focus.
+        key="files" if choice else f"files_{name}",
         data=_files_data(name) | {"choice": choice, "sentences": sentences or {}},
         width="content",
     )

@@ -153,9 +153,14 @@ function chosen({ name, choice, sentences }) {
 
 export default function (component) {
   const { data, parentElement } = component;
-  if (parentElement.querySelector(".files")) return; // a figure keeps its name
+  const before = parentElement.querySelector(".files");
+  if (before) { // of another figure, where one is chosen
+    before.newest = data;
+    return;
+  }
   const row = document.createElement("div");
   row.className = "files";
+  row.newest = data;
   for (const [format, label, title] of data.formats) {
     const button = document.createElement("button");
     button.type = "button";
@@ -165,7 +170,9 @@ export default function (component) {
     icon.textContent = "download";
     icon.setAttribute("aria-hidden", "true");
     button.append(icon, label);
-    button.addEventListener("click", () => save(data.panels ? data : chosen(data), format));
+    button.addEventListener("click", () => {
+      save(row.newest.panels ? row.newest : chosen(row.newest), format);
+    });
     row.append(button);
   }
   parentElement.append(row);

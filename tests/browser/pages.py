@@ -180,10 +180,10 @@ def open_files(page: Page, name: str) -> None:
     drawer = page.locator(".st-key-taking summary")
     drawer.scroll_into_view_if_needed()
     drawer.click()
-    expect(page.locator("[class*=st-key-files_]").first).to_be_visible(timeout=WAIT_MS)
+    expect(page.locator("[class*=st-key-csv_]").first).to_be_visible(timeout=WAIT_MS)
     choice = page.locator(".st-key-figure_to_take").get_by_role("combobox")
     if choice.count() and choice.input_value() != finding:
         choice.fill(finding)
         choice.press("Enter")
-    expect(page.locator(f".st-key-files_{name}")).to_be_visible(timeout=WAIT_MS)
+    expect(page.locator(f".st-key-csv_{name}")).to_be_visible(timeout=WAIT_MS)
     wait_idle(page)
