@@ -307,6 +307,7 @@ const WRONG = "[data-testid=stElementContainer]:has("
   + "[data-testid=stAlertContentError], [data-testid=stAlertContentWarning])"
   + " + [data-testid=stElementContainer] [data-testid=stText]";
 const TOLD_MS = 300;
+const QUIET_MS = 800; // since a dial moved or came to rest: a key may follow, or the server's answer
 const ICONS = "[data-testid=stIconMaterial], [role=img][aria-label$=icon], .icon";
 
 function read(node) {
@@ -331,17 +332,19 @@ function say(role) {
 }
 
 // A page has one live region. It says the page that was opened, and the sentences that changed,
-// once they and the page rest: a dial that is dragged through forty steps says one. What follows an
-// error is an alert.
+// once they, the dials and the page rest: a dial that is moved through forty steps says one, however
+// slowly, with what the server knows of the last. What follows an error is an alert.
 function tellChanges() {
   const region = Object.assign(document.createElement("div"), { id: "told" });
   const [words, alarm] = ["status", "alert"].map(say);
   region.attachShadow({ mode: "closed" }).append(words, alarm);
   document.body.append(region);
-  let page = "", title = "", said = null, before = "", waited = 0;
+  let page = "", title = "", said = null, before = "", waited = 0, moved = -QUIET_MS;
+  window.addEventListener("dpcore:dial", () => { moved = performance.now(); });
   setInterval(() => {
     if (page !== location.pathname) [page, said, before, waited] = [location.pathname, null, "", 0];
     if (!document.querySelector(RESTS) || !one("main h1")) return;
+    if (performance.now() - moved < QUIET_MS) return;
     const wrong = sentences(WRONG), now = [...sentences(TOLD), ...wrong];
     const rests = before === (before = now.join("\n") + document.title);
     if (!rests) return;

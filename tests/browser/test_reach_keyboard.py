@@ -176,6 +176,17 @@ def test_on_a_phone_the_menu_does_not_cover_the_page_that_it_led_to(
     assert not watch.page_errors
 
 
+STEPS_DOWN = """async (dial, [steps, pause]) => {
+  for (let step = 0; step < steps; step++) {
+    dial.stepDown();
+    for (const type of ['input', 'change'])
+      dial.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }));
+    await new Promise(resolve => setTimeout(resolve, pause));
+  }
+}"""
+"""As a person presses a key who listens to each step; the page sets the time, not the test."""
+
+
 @pytest.mark.parametrize(
     "address", ["", "rewrite", "tradeoff", "crowd", "words", "attacker", "release"]
 )
@@ -193,14 +204,17 @@ def test_what_a_dial_changes_is_said_once_when_it_rests(
         ".observe(told, { attributeFilter: ['data-said'] })"
     )
     dial = page.locator(".dial input[type=range]").first
-    for _ in range(3):
-        dial.press("ArrowLeft")
+    start = int(dial.input_value())
+    dial.evaluate(STEPS_DOWN, [6, 450])
+    expect(dial).to_have_js_property("value", str(max(0, start - 6)))
     expect(told).to_have_attribute("data-said", re.compile("."))
     wait_idle(page)
+    shown = page.locator(".finding, .numbers li, .caption[data-told], .head[data-told] .count")
+    texts = [re.escape(" ".join(text.split())) for text in shown.all_inner_texts() if text.strip()]
+    assert texts
+    expect(told).to_have_attribute("data-said", re.compile("|".join(texts)))
     said = page.evaluate("window.__said")
     assert len(said) <= 2, said  # a page that is slow to follow may add what the server knows
-    shown = page.locator(".finding, .numbers li, .caption[data-told], .head[data-told] .count")
-    assert any(" ".join(each.split()) in said[-1] for each in shown.all_inner_texts())
     assert page.locator("[aria-live]").count() == 0
     assert not watch.page_errors
 
