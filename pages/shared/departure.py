@@ -10,7 +10,8 @@ a message that arrived just after it, was taken for a request to go back:
 - Any other event stops the new page and runs the previous one: the link had no effect. The run
   finds the fields of that page without the values they had, calls all their callbacks, and so
   replaces the text that was just typed by a preset.
-- A link stops a run that has not yet looked at the event that it is for. The typed text is lost.
+- A link stops a run that has not yet looked at the event that it is for. The typed text is lost. So
+  is that of an event of a fragment, which waits for the end of the present run.
 - When a part of a page runs again, its messages to the browser that are still queued are removed.
   Messages for elements behind it or in it are still sent, for a place that the browser does not
   have: it shows an empty page, for good.
@@ -22,10 +23,10 @@ a message that arrived just after it, was taken for a request to go back:
   some. That raises an error, and the page shows it.
 
 Therefore a change of page waits until the previous event has been taken in, a matter of
-milliseconds, and later events of the page that was left are dropped; an event waits until all
-output of the previous run has been sent; all output of a page that stays is sent, in order; and all
-runs of a session share one lock. `departure.js` makes a field that is left by a click on a link
-send its value before the link.
+milliseconds, if need be by a run beside the one that computes, and later events of the page that
+was left are dropped; an event waits until all output of the previous run has been sent; all output
+of a page that stays is sent, in order; and all runs of a session share one lock. `departure.js`
+makes a field that is left by a click on a link send its value before the link.
 
 All this was seen in Streamlit 1.67, whose classes are changed here: `pages.shared.process` lists
 the changes, with the test that fails when one of them can go.
@@ -69,8 +70,10 @@ _HEALED = {
 """Fault that a browser repaired -> line of the log."""
 
 _LOOK_SECONDS = 0.005
-_LOOKS = 60
-"""Number of looks before a link or an event stops waiting: a run that computes takes in nothing."""
+_HEARD_LOOKS = 60
+"""Number of looks before an event stops waiting: a run that was ended may compute for long."""
+_TAKEN_IN_LOOKS = 1000
+"""Number of looks before a link stops waiting: a server may be slow, or a callback compute."""
 
 
 @dataclass
@@ -137,10 +140,10 @@ def _in_order(session: AppSession, state: ClientState | None) -> None:
             return  # of a page that was left
         visit.unheard.append(state)
         if len(visit.unheard) == 1:  # otherwise `_hear` is waiting already, and takes this one too
-            _hear(session, visit, _LOOKS)
+            _hear(session, visit, _HEARD_LOOKS)
     else:
         visit.waiting = state
-        _change_page(session, visit, state, _LOOKS)
+        _change_page(session, visit, state, _TAKEN_IN_LOOKS)
 
 
 def _hear(session: AppSession, visit: _Visit, looks: int) -> None:
@@ -162,8 +165,7 @@ def _has_ended(runner: ScriptRunner) -> bool:
 def _change_page(session: AppSession, visit: _Visit, state: ClientState, looks: int) -> None:
     if visit.waiting is not state:
         return  # another link was followed meanwhile
-    runner = session._scriptrunner
-    if visit.unheard or (looks and runner is not None and _has_news(runner)):
+    if visit.unheard or (looks and _has_news(session)):
         if not visit.unheard:  # waiting events have a limit of their own
             looks -= 1
         session._event_loop.call_later(_LOOK_SECONDS, _change_page, session, visit, state, looks)
@@ -187,21 +189,29 @@ def _is_event(state: ClientState) -> bool:
     return not state.is_history_navigation and not FRAME_FIELDS.issuperset(fields)
 
 
-def _has_news(runner: ScriptRunner) -> bool:
+def _has_news(session: AppSession) -> bool:
     """Return True if a requested run has not yet taken in the values of the fields.
 
-    A request that would wait for the end of the present run is replaced by one that does not.
+    A request that would wait for the end of the present run, which may compute for long, becomes
+    one for the whole page, whose run begins beside it.
     """
+    runner = session._scriptrunner
+    if runner is None:
+        return False
+    context = getattr(runner._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, None)
+    started = context is not None and context.has_script_started
     requests = runner._requests
     with requests._lock:
-        asked = requests._state is ScriptRequestType.RERUN
-        data = requests._rerun_data
-    if asked and data.fragment_id_queue:  # a fragment, which waits for the present run
+        state, data = requests._state, requests._rerun_data
+        asked = state is ScriptRequestType.RERUN
+        waits = asked and started and bool(data.fragment_id_queue)
+        if waits:  # in the lock, so that the present run, which may end just now, does not take it
+            requests._state = ScriptRequestType.STOP
+    if waits:
+        runner.request_stop()
         whole = replace(data, fragment_id_queue=[], is_fragment_scoped_rerun=False)
-        runner.request_rerun(whole)  # a request for the whole page does not wait
-    context = getattr(runner._script_thread, SCRIPT_RUN_CONTEXT_ATTR_NAME, None)
-    stopped = requests._state is ScriptRequestType.STOP
-    return asked or not (stopped or (context is not None and context.has_script_started))
+        session._create_scriptrunner(whole)
+    return asked or not (state is ScriptRequestType.STOP or started)
 
 
 @cache

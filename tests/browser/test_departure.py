@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,7 +12,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.client import alone, session
 from tests.browser.pages import WAIT_MS, Watch, open_page, wait_idle
-from tests.browser.server import Server
+from tests.browser.server import Server, serve
 
 NewPage = Callable[..., tuple[Page, Watch]]
 TYPED = "The old doctor bought a violin in winter."
@@ -23,6 +24,36 @@ WORD_THEN_LINK = """name => {
   all(document).find(node => node.matches('.word')).click();
   [...document.querySelectorAll('a')].find(node => node.innerText.trim() === name).click();
 }"""
+
+COMPUTING = """
+import sys, time
+from pathlib import Path
+import streamlit as st
+from pages.shared.departure import keep_order
+
+def keep():
+    st.session_state["kept"] = st.session_state["text"]
+
+@st.fragment
+def field():
+    st.text_input("text", key="text", on_change=keep)
+
+def one():
+    field()
+    st.page_link(last, label="two")
+    end = time.monotonic() + 30 * st.checkbox("compute")
+    st.text("computing" if end > time.monotonic() else "at rest")
+    while time.monotonic() < end and not Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+
+def two():
+    st.text("kept " + st.session_state.get("kept", "nothing"))
+
+keep_order()
+first, last = st.Page(one, default=True), st.Page(two)
+st.navigation([first, last]).run()
+"""
+"""A page that computes without drawing until a file is there, and a field in a part of it."""
 
 
 def menu(page: Page, name: str) -> None:
@@ -68,6 +99,27 @@ def test_a_link_straight_from_the_text_is_followed_and_the_text_is_kept(
     expect(box).to_have_value(TYPED, timeout=WAIT_MS)
     expect(page.locator(".source .plain")).to_have_text(TYPED, timeout=WAIT_MS)
     assert not watch.page_errors
+
+
+def test_a_text_is_kept_that_was_left_by_a_link_while_the_page_computes(
+    tmp_path: Path, new_page: NewPage
+) -> None:
+    script, end = tmp_path / "app.py", tmp_path / "end"
+    script.write_text(COMPUTING, encoding="utf-8")
+    with serve(script, tmp_path, "--", str(end)) as server:
+        page, watch = new_page()
+        page.goto(server.url, timeout=WAIT_MS)
+        expect(page.get_by_text("at rest")).to_be_visible(timeout=WAIT_MS)
+        page.get_by_text("compute", exact=True).click()
+        expect(page.get_by_text("computing")).to_be_visible()
+        page.get_by_role("textbox", name="text").fill(TYPED)
+        page.get_by_role("textbox", name="text").press("Tab")
+        menu(page, "two")
+        expect(page.get_by_text("kept ")).to_have_text(f"kept {TYPED}")
+        end.touch()
+        wait_idle(page)
+        expect(page.get_by_text("kept ")).to_have_text(f"kept {TYPED}")
+        assert not watch.page_errors
 
 
 def test_a_link_straight_from_a_slider_takes_its_value_along(app: Server, page: Page) -> None:

@@ -240,12 +240,13 @@ def test_a_link_waits_until_the_event_before_it_is_taken_in(
 ) -> None:
     async def test(session: AppSession) -> None:
         session.request_rerun(message("A", FIELD, fragment=fragment))
-        runner = RUNNERS[-1]
         session.request_rerun(message("B", FRAME))
         session.request_rerun(message("C", FRAME))  # of two links the second counts
         await asyncio.sleep(3 * departure._LOOK_SECONDS)
+        runner = RUNNERS[-1]
+        assert len(RUNNERS) == 2
+        assert RUNNERS[0].stopped
         assert not runner.stopped
-        # The request is for the whole page, so that the run that goes on does not keep it waiting.
         assert seen(runner.take()) == ("A", [], [FIELD])
         await asyncio.sleep(3 * departure._LOOK_SECONDS)
         assert not runner.stopped
@@ -291,7 +292,7 @@ def test_an_event_does_not_wait_for_a_run_that_was_ended_and_computes(
         session.request_rerun(message("B", FRAME))  # of a page that a link leads to
         while len(RUNNERS) < 2:
             await asyncio.sleep(departure._LOOK_SECONDS)
-        assert seen(RUNNERS[1].take()) == ("A", [], [FIELD])
+        assert seen(RUNNERS[1].take()) == ("A", ["f"], [FIELD])
         RUNNERS[1].take_in()
         while len(RUNNERS) < 3:
             await asyncio.sleep(departure._LOOK_SECONDS)
@@ -300,13 +301,16 @@ def test_an_event_does_not_wait_for_a_run_that_was_ended_and_computes(
     on_a_page(monkeypatch, test)
 
 
-def test_a_link_does_not_wait_for_a_run_that_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_waits_no_longer_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback of the event before it may compute for long."""
+    monkeypatch.setattr(departure, "_TAKEN_IN_LOOKS", 3)
+
     async def test(session: AppSession) -> None:
         session.request_rerun(message("A", FIELD, fragment="f"))
         session.request_rerun(message("B", FRAME))
-        while len(RUNNERS) < 2:  # ends, or the test never does
+        while len(RUNNERS) < 3:  # ends, or the test never does
             await asyncio.sleep(departure._LOOK_SECONDS)
-        assert RUNNERS[0].stopped
+        assert RUNNERS[1].stopped
         assert seen(RUNNERS[-1].take())[0] == "B"
 
     on_a_page(monkeypatch, test)
