@@ -68,6 +68,21 @@ def wait_idle(page: Page, timeout_ms: float = WAIT_MS) -> None:
     page.wait_for_function(_AT_REST, arg=REST_MS, timeout=timeout_ms)
 
 
+def settled(page: Page, look: str) -> Any:
+    """Return the value of a JavaScript expression once six frames in a row have the same."""
+    return page.evaluate(
+        f"""async () => {{
+          let seen, same = 0;
+          while (same < 6) {{
+            await new Promise(requestAnimationFrame);
+            const now = JSON.stringify({look});
+            [seen, same] = [now, now === seen ? same + 1 : 0];
+          }}
+          return JSON.parse(seen);
+        }}"""
+    )
+
+
 def open_page(page: Page, url: str) -> None:
     """Go to `url` and wait until the app has drawn it."""
     page.goto(url, timeout=WAIT_MS)

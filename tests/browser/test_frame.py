@@ -68,9 +68,9 @@ def test_the_watch_sees_console_page_and_foreign(
     page, watch = new_page()
     open_page(page, small.url)
     watch.assert_clean()
-    page.evaluate("console.error('one'); setTimeout(() => { throw new Error('two') })")
+    with page.expect_event("pageerror"):
+        page.evaluate("console.error('one'); setTimeout(() => { throw new Error('two') })")
     page.evaluate("fetch('http://nowhere.invalid/').catch(() => null)")
-    page.wait_for_timeout(200)
     assert any("one" in entry for entry in watch.console_errors)
     assert any("two" in entry for entry in watch.page_errors)
     assert watch.foreign_requests == ["http://nowhere.invalid/"]

@@ -17,6 +17,7 @@ from tests.browser.pages import (
     accessibility_faults,
     assert_accessible,
     open_page,
+    settled,
     wait_idle,
 )
 
@@ -224,8 +225,6 @@ def test_every_view_reaches_everybody(app_url: str, new_page: NewPage, address: 
     assert not watch.foreign_requests
 
 
-WHOLE_SCROLL_MS = 500
-
 OFTEN = ("", "words")
 SELDOM = (
     "tradeoff",
@@ -267,7 +266,9 @@ def test_a_page_of_scrolling_is_what_is_in_sight_below_the_dial(
     page.keyboard.press("PageDown")
     dial = page.locator("[class*=st-key-dial_place]").first
     padding = main.evaluate("main => parseFloat(main.style.scrollPaddingTop)")
-    page.wait_for_timeout(WHOLE_SCROLL_MS)
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    page.wait_for_function(f"() => {scrolled} > 0")
+    settled(page, scrolled)
     box = dial.bounding_box()
     assert padding >= box["y"] + box["height"] - 1
     assert 0 < main.evaluate("main => main.scrollTop") <= 720 - padding

@@ -37,9 +37,9 @@ def test_the_dial_moves_all_without_the_server_and_the_link_follows(
     dial.press("ArrowRight")
     dial.press("ArrowRight")
     expect(page.locator(".dial .left .value")).to_have_text("30 of 100 content words")
+    expect(page.locator(".finding")).to_contain_text("At 30 of 100, ")  # in the frame with the rest
     assert page.locator(".level").first.get_attribute("x1") != line
     assert page.locator(".board .words").all_inner_texts() != before
-    expect(page.locator(".finding")).to_contain_text("At 30 of 100, ")
     wait_idle(page)
     page.wait_for_url("**level=30**")
     # A link that was made so shows the same.

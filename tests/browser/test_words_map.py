@@ -13,7 +13,7 @@ from dpcore.lexicon.catalogue import load
 from dpcore.lexicon.neighbours import rank
 from dpcore.measure.maps.fit import vocabulary_map
 from dpcore.plots.maps.panes import DARK, LIGHT
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, settled, wait_idle
 
 NewPage = Callable[..., tuple[Page, Watch]]
 URL = "/words?curve_metric=tem&curve_log=&more=Whole+vocabulary"
@@ -68,7 +68,7 @@ def placed(page: Page) -> Locator:
     stage = root.locator(".stage")
     # Below the dial, which stays in sight.
     stage.evaluate("node => node.scrollIntoView({ block: 'end' })")
-    page.wait_for_timeout(100)
+    settled(page, "window.written")
     return stage
 
 
@@ -88,8 +88,7 @@ def shares(stage: Locator, *colours: str) -> list[float]:
 
 
 def names(page: Page) -> list[list[Any]]:
-    page.wait_for_timeout(150)
-    written: list[list[Any]] = page.evaluate("window.written")
+    written: list[list[Any]] = settled(page, "window.written")
     return written
 
 
@@ -171,7 +170,6 @@ def test_a_word_is_found_by_its_beginning_without_the_server(
     assert near == [lexicon.words[i] for i in true.tolist()]
     expect(told).to_contain_text(f"Word {row + 1:,} of 25,000 by frequency")
     wait_idle(page)
-    page.wait_for_timeout(800)
     # It is in the middle, with its name.
     box = stage.bounding_box()
     assert box is not None

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import Watch, assert_accessible, open_page, wait_idle
+from tests.browser.pages import Watch, assert_accessible, open_page, settled, wait_idle
 from tests.browser.server import Server
 
 FEW = "curve_metric=tem&curve_log="
@@ -365,8 +365,9 @@ def test_a_swipe_over_the_slider_scrolls_and_sets_nothing(app_url: str, new_page
         finger("touchMove", (x, y - 20 * step))
         page.wait_for_timeout(16)
     finger("touchEnd")
-    page.wait_for_timeout(500)
-    assert page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") > 100
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    page.wait_for_function(f"() => {scrolled} > 100")
+    settled(page, scrolled)
     assert slider.input_value() == before
     # Along the slider it is a drag.
     box = slider.bounding_box()
@@ -375,5 +376,4 @@ def test_a_swipe_over_the_slider_scrolls_and_sets_nothing(app_url: str, new_page
     for step in range(1, 8):
         finger("touchMove", (box["x"] + (0.5 + 0.05 * step) * box["width"], y))
     finger("touchEnd")
-    page.wait_for_timeout(500)
-    assert slider.input_value() != before
+    expect(slider).not_to_have_value(before)
