@@ -298,17 +298,22 @@ def _watch() -> None:
 
 
 def _take_in(work: _Work) -> None:
-    """Make the files of a completed release; from then on it counts as made."""
-    if work.copy is not None:
-        return
-    work.copy = work.job.copy(work.order, work.table)
-    if work.copy is not None:
+    """Make the files of a completed release; from then on it counts as made.
+
+    A run may be stopped wherever it looks into its session: never between a copy and its count.
+    """
+    if work.copy is None:
+        times = _times()
+        work.copy = work.job.copy(work.order, work.table)
+        if work.copy is None:
+            return
+        # Counted when a copy exists: a release that was stopped has spent nothing.
+        times[work.source.identity] += 1
+    if work.label is None:
         mechanism = work.order.mechanism
         work.label = privacy_label(
             work.copy.record, mechanism, recorded_curve(mechanism), datetime.now(UTC).date()
         )
-        # Counted when a copy exists: a release that was stopped has spent nothing.
-        _times()[work.source.identity] += 1
 
 
 def _show(work: _Work) -> None:

@@ -332,8 +332,8 @@ function say(role) {
 }
 
 // A page has one live region. It says the page that was opened, and the sentences that changed,
-// once they, the dials and the page rest: a dial that is moved through forty steps says one, however
-// slowly, with what the server knows of the last. What follows an error is an alert.
+// once they, the dials and the page rest: a dial that is moved through forty steps says one, with what
+// the server knows of the last. What follows an error is an alert.
 function tellChanges() {
   const region = Object.assign(document.createElement("div"), { id: "told" });
   const [words, alarm] = ["status", "alert"].map(say);
