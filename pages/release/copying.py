@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 
 import streamlit as st
 
@@ -71,6 +72,7 @@ class _Work:
         table: the same texts, as they are released.
         copy: the result, once it is done.
         label: label of the copy.
+        lock: held while the copy is made; a run that was stopped may still be at it.
     """
 
     job: TableRelease
@@ -80,6 +82,7 @@ class _Work:
     table: Table
     copy: PrivateCopy | None = None
     label: Label | None = None
+    lock: Lock = field(default_factory=Lock)
 
 
 _PREVIEWED, _PREVIEW_CHARACTERS, _MOST_PREVIEWS = 5, 200, 30
@@ -302,13 +305,14 @@ def _take_in(work: _Work) -> None:
 
     A run may be stopped wherever it looks into its session: never between a copy and its count.
     """
-    if work.copy is None:
-        times = _times()
-        work.copy = work.job.copy(work.order, work.table)
+    times = _times()
+    with work.lock:
         if work.copy is None:
-            return
-        # Counted when a copy exists: a release that was stopped has spent nothing.
-        times[work.source.identity] += 1
+            work.copy = work.job.copy(work.order, work.table)
+            # Counted when a copy exists: a release that was stopped has spent nothing.
+            times[work.source.identity] += work.copy is not None
+    if work.copy is None:
+        return
     if work.label is None:
         mechanism = work.order.mechanism
         work.label = privacy_label(

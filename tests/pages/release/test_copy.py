@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from dpcore.audit.composition import composition
@@ -16,6 +17,8 @@ from dpcore.lexicon.catalogue import load
 from dpcore.limits import PAGE_RELEASE_ROWS
 from dpcore.mechanisms.registry import create
 from dpcore.privatize import table as tables
+from dpcore.privatize.label import privacy_label
+from pages.release import copying
 from tests.pages.app import shown_text
 from tests.pages.release.settings import goal_epsilon, taken, upload
 
@@ -75,6 +78,28 @@ def test_it_is_made_once_and_again_only_on_a_second_word(
     # Another mechanism or ε for the same texts is a second release as well.
     test.segmented_control(key="aim").set_value("accuracy").run()
     assert all(b.disabled for b in test.button if b.key == "release_make")
+
+
+def test_a_copy_counts_that_was_made_in_a_run_that_was_stopped_just_then(
+    opened: Callable[..., AppTest], started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = upload(opened(**ONE), DATA.encode())
+    test.button(key="release_make").click().run()
+    assert started[-1].wait(PATIENCE)
+    label, stops = privacy_label, iter([True])
+
+    def stopped(*given: Any) -> Any:
+        if next(stops, False):
+            raise StopException
+        return label(*given)
+
+    monkeypatch.setattr(copying, "privacy_label", stopped)
+    for _ in range(3):
+        test.run()
+    assert "These texts were released once in this session." in shown_text(test)
+    assert "tem, ε = " in shown_text(test)
+    assert files(test).label is not None
+    assert test.button(key="release_make").disabled
 
 
 def test_columns_go_along_only_if_they_were_chosen(
