@@ -235,7 +235,7 @@ def named_regions(vectors: NDArray[np.float32], steps: NDArray[np.integer]) -> I
     to the mean of its vectors, the most frequent one names it. Which of equal distances comes first
     depends on the processor (scikit-learn sorts them with numpy's quicksort), and moves some words
     at the edges of clumps: of the bundled maps' regions three in a hundred differ between two
-    instruction sets, fewer than where each point is moved by one step.
+    instruction sets, fewer than where each point is moved at random by about one step.
 
     Args:
         vectors: shape (m, d), the most frequent word first.
